@@ -1,0 +1,62 @@
+package schemas
+
+// Events has a row per thing that happened, each once per home.
+var Events = &Table{
+	Name: "events",
+	Doc:  "A row per content block, session fact, setting, log call and unreadable record of a home, each once.",
+	Columns: columns([]Column{
+		{"event_id", Text, "32 hex digits, stable across runs and when other sessions change."},
+		{"event_seq", Int, "Order from 1 in home, store and session."},
+		{"store", Text, "Store the row came from."},
+		{"kind", Text, "session_start, session_relayed, permission_mode, model, model_change, text, image, document, tool_request, tool_response, thinking, redacted_thinking, confirmation_request, permission_request, permission_decision, action_required, notification, error, unknown_block, parser_issue, history_entry, llm_request, llm_error, permission_setting, permission_record or scheduled_task."},
+		{"turn_type", Text, "user, assistant, tool_use, tool_result, thinking or system."},
+		{"occurred_at", Time, "When it happened; the message's time, stored_at where that is suspect; NULL when unknown."},
+		{"session_id", Text, "Session; NULL where the store knows none."},
+		{"project_path", Text, "Working directory of the session, as stored."},
+		{"message_row", Int, "messages.id of the message; NULL for rows without one."},
+		{"message_id", Text, "Id of the message as stored."},
+		{"block_index", Int, "Position of the block in the message from 0; NULL for rows without a block."},
+		{"role", Text, "Role of the message, as stored."},
+		{"provider", Text, "Provider: of the message's inference, else of the session."},
+		{"model", Text, "Model: requestedModel, else resolvedModel, else of the session; one pair with provider."},
+		{"model_basis", Text, "Where model came from: message, session_last or log; NULL without a model."},
+		{"tool_name", Text, "Tool called; on a response, of the request it answers."},
+		{"tool_use_id", Text, "Id that pairs request and response; '' when none was stored."},
+		{"text", Text, "Text as stored: no prefix, no trim. Tool requests: arguments as JSON."},
+		{"is_error", Bool, "True for a failed call or result; NULL on other kinds."},
+		{"user_visible", Bool, "metadata.userVisible of the message; NULL where it is not stored."},
+		{"agent_visible", Bool, "metadata.agentVisible of the message; NULL where it is not stored."},
+		{"mime_type", Text, "MIME type of an image or document."},
+		{"data_bytes", Int, "Size of an image or document, decoded, bytes."},
+		{"data_sha256", Text, "SHA-256 of the decoded image or document, lower-case hex; the bytes are not stored."},
+		{"extra", JSON, "What has no column: annotations, other keys, a signature as its byte count; status, _meta, metadata of calls; status, is_error, structured_content, _meta, parts of results."},
+	}, origin()),
+}
+
+// ToolCalls pairs tool requests with their responses.
+var ToolCalls = &Table{
+	Name: "tool_calls",
+	Doc:  "A row per tool call: the request, the response that answers it, and what was decided about it.",
+	Columns: columns([]Column{
+		{"store", Text, "Store the call came from."},
+		{"session_id", Text, "Session of the call."},
+		{"tool_use_id", Text, "Id of the call as stored; may repeat, may be ''."},
+		{"tool_name", Text, "Name of the tool as the model saw it."},
+		{"extension", Text, "Extension: _meta.goose_extension, else the part before the first '__'."},
+		{"arguments", JSON, "Arguments; NULL when absent."},
+		{"requested_at", Time, "Time of the request's message."},
+		{"responded_at", Time, "Time of the response's message. The default agent loop stores both at once: the difference is no latency there."},
+		{"status", Text, "orphan_response, no_response, invalid_call, declined, error, tool_error or success."},
+		{"error_codes", IntList, "Codes that lead the error text, outermost first; NULL without one."},
+		{"exit_code", Int, "structuredContent.exit_code, if an integer."},
+		{"result_bytes", Int, "Bytes of the response event's text, UTF-8."},
+		{"decision", Text, "Newest answer to the permission question: always_allow, allow_once, cancel, deny_once or always_deny."},
+		{"executable", Bool, "_meta 'goose.executable': the approval step's verdict; NULL when no question was put."},
+		{"subagent_session_id", Text, "Session that the call delegated to."},
+		{"provider", Text, "Provider of the request's event."},
+		{"model", Text, "Model of the request's event."},
+		{"copied_from_session_id", Text, "As in messages: count only where NULL."},
+		{"request_event_id", Text, "events.event_id of the request; NULL for an orphan response."},
+		{"response_event_id", Text, "events.event_id of the response; NULL without one."},
+	}, origin()),
+}
