@@ -119,8 +119,8 @@ func (w *Writer) OptText(s string, ok bool) {
 	}
 }
 
-// TextOrNull appends s, NULL for ''. It is for values of gander's own, where
-// '' means none; stored values keep their ''.
+// TextOrNull appends s, NULL for ”. It is for values of gander's own, where
+// ” means none; stored values keep their ”.
 func (w *Writer) TextOrNull(s string) { w.OptText(s, s != "") }
 
 // Int appends an integer that is there.
