@@ -1,0 +1,178 @@
+package transform
+
+import (
+	"errors"
+	"strings"
+
+	"gander/schemas/jsonval"
+	"gander/schemas/values"
+)
+
+// metadata is metadata_json as far as columns need it. Texts are views of the
+// Doc it was read from.
+type metadata struct {
+	root         jsonval.Value
+	userVisible  tristate
+	agentVisible tristate
+	turnContext  bool
+	compaction   bool
+
+	provider, requested, resolved optText
+	tokens                        values.Tokens
+	cost                          float64
+	priced                        bool
+	costSource                    optText
+	elapsed, firstToken           values.Int
+	badNumbers                    []string // keys of usage whose value is no such number
+}
+
+func flag(v jsonval.Value) tristate {
+	b, ok := v.Bool()
+	return tristate{b, ok}
+}
+
+func stringOf(v jsonval.Value) optText {
+	return optText{v.Text(), v.Is(jsonval.String)}
+}
+
+func readMetadata(root jsonval.Value) metadata {
+	inference, usage := root.Get("inference"), root.Get("usage")
+	m := metadata{
+		root:         root,
+		userVisible:  flag(root.Get("userVisible")),
+		agentVisible: flag(root.Get("agentVisible")),
+		turnContext:  root.Get("turnContext").Is(jsonval.True),
+		compaction:   root.Get("operations").Get("compaction").Present(),
+		provider:     stringOf(inference.Get("provider")),
+		requested:    stringOf(inference.Get("requestedModel")),
+		resolved:     stringOf(inference.Get("resolvedModel")),
+		costSource:   stringOf(usage.Get("costSource")),
+	}
+	whole := func(key string) values.Int {
+		v := usage.Get(key)
+		n, ok := v.Int()
+		if !ok && v.Present() {
+			m.badNumbers = append(m.badNumbers, key)
+		}
+		return values.Int{V: n, OK: ok}
+	}
+	m.tokens = values.Tokens{
+		Input:      whole("inputTokens"),
+		Output:     whole("outputTokens"),
+		CacheRead:  whole("cacheReadTokens"),
+		CacheWrite: whole("cacheWriteTokens"),
+		Total:      whole("totalTokens"),
+	}
+	m.elapsed, m.firstToken = whole("elapsedMs"), whole("timeToFirstTokenMs")
+	cost := usage.Get("cost")
+	if m.cost, m.priced = cost.Float(); !m.priced && cost.Present() {
+		m.badNumbers = append(m.badNumbers, "cost")
+	}
+	return m
+}
+
+// extra adds what the metadata holds beside its columns: the keys without a
+// place, and those whose value did not fit.
+func (m *metadata) extra(to, nested *jsonval.ObjectBuilder) {
+	placed := []string{"inference", "usage"}
+	if m.userVisible.ok {
+		placed = append(placed, "userVisible")
+	}
+	if m.agentVisible.ok {
+		placed = append(placed, "agentVisible")
+	}
+	addRest(to, m.root, placed...)
+	part := func(key string, columns map[string]bool) {
+		v := m.root.Get(key)
+		if !v.Is(jsonval.Object) {
+			if v.Present() {
+				to.Value(key, v)
+			}
+			return
+		}
+		nested.Reset()
+		for k, member := range v.Members() {
+			if fits := columns[k]; !fits {
+				nested.Value(k, member)
+			}
+		}
+		to.Raw(key, string(nested.JSON()))
+	}
+	part("inference", map[string]bool{
+		"provider": m.provider.ok, "requestedModel": m.requested.ok, "resolvedModel": m.resolved.ok,
+	})
+	fits := func(i values.Int) bool { return i.OK }
+	part("usage", map[string]bool{
+		"inputTokens": fits(m.tokens.Input), "outputTokens": fits(m.tokens.Output), "totalTokens": fits(m.tokens.Total),
+		"cacheReadTokens": fits(m.tokens.CacheRead), "cacheWriteTokens": fits(m.tokens.CacheWrite),
+		"elapsedMs": fits(m.elapsed), "timeToFirstTokenMs": fits(m.firstToken),
+		"cost": m.priced, "costSource": m.costSource.ok,
+	})
+}
+
+// ownModel is the model that answered, as a change of model is told by:
+// resolved, else requested; "" when the message names none.
+func (m *metadata) ownModel() string {
+	if m.resolved.s != "" {
+		return m.resolved.s
+	}
+	return m.requested.s
+}
+
+// shape is what the kind of a message depends on.
+type shape struct {
+	blocks      int
+	toolResults bool
+	text        bool
+	prompting   bool // text, image or document
+	slash       bool // the first text begins with '/'
+}
+
+func shapeOf(list jsonval.Value) shape {
+	var s shape
+	for b := range list.Items() {
+		s.blocks++
+		switch b.Get("type").Text() {
+		case "toolResponse":
+			s.toolResults = true
+		case "text":
+			if t := b.Get("text"); t.Is(jsonval.String) {
+				if !s.text {
+					s.slash = strings.HasPrefix(t.Text(), "/")
+				}
+				s.text, s.prompting = true, true
+			}
+		case "image", "document":
+			s.prompting = true
+		}
+	}
+	return s
+}
+
+// kindOf classifies a message. messageID may be NULL.
+func kindOf(s shape, m *metadata, role string, messageID optText, sessionType string) string {
+	user := role == "user"
+	visible := !m.userVisible.ok || m.userVisible.v
+	switch {
+	case m.turnContext:
+		return "turn_context"
+	case s.toolResults:
+		return "tool_results"
+	case m.compaction,
+		user && !visible && m.agentVisible.v && s.text && messageID.ok && !strings.HasPrefix(messageID.s, "msg_"):
+		return "compaction_summary"
+	case user && visible && s.prompting && sessionType != "sub_agent":
+		return "prompt"
+	case role == "assistant":
+		return "assistant"
+	}
+	return "other"
+}
+
+// reason names why a JSON text could not be used, as issues tell it.
+func reason(err error) string {
+	if errors.Is(err, jsonval.ErrDepth) {
+		return "depth"
+	}
+	return "json"
+}
