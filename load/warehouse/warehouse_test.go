@@ -74,7 +74,7 @@ func TestOpenMakes(t *testing.T) {
 			prepare(dir)
 		}
 		w := mustOpen(t, dir)
-		if body, err := os.ReadFile(filepath.Join(dir, "gander.json")); err != nil || !strings.Contains(string(body), `"program": "gander"`) {
+		if body, err := os.ReadFile(filepath.Join(dir, "gander.json")); err != nil || !strings.Contains(string(body), `"program":"gander"`) {
 			t.Errorf("%s: marker %s, %v", name, body, err)
 		}
 		if info, err := os.Stat(dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
