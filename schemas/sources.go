@@ -5,7 +5,7 @@ var Sources = &Table{
 	Name: "sources",
 	Doc:  "A row per file of a store, and one with status 'absent' per store that the home has no file of.",
 	Columns: []Column{
-		{"store", Text, "Store the file belongs to: sessions_db, legacy_jsonl, llm_request_log, cli_history, permission_yaml, tool_permissions_json, roaming_trust, roaming_directory, schedule_json."},
+		{"store", Text, "Store the file belongs to: sessions_db, legacy_jsonl, llm_request_log, cli_history, permission_yaml, tool_permissions_json, roaming_trust, roaming_directory, schedule_json; NULL for a file that is listed and of no store."},
 		{"path", Text, "Path of the file on the source host; NULL for an absent store."},
 		{"status", Text, "read, partial, absent, empty, skipped_size, skipped_secret, missing, unreadable, malformed or not_read."},
 		{"size_bytes", Int, "Size of the file in bytes."},

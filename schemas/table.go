@@ -9,6 +9,7 @@ import (
 // Kind is the type of a column as readers see it.
 type Kind uint8
 
+// The kinds of columns, with the type that SQL readers see.
 const (
 	Text    Kind = iota // VARCHAR; UTF-8, may hold NUL
 	JSON                // JSON in DuckDB, plain UTF8 in Parquet; compact, never ''

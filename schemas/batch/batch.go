@@ -56,7 +56,7 @@ func (s *Set) Stopped() bool { return s.stopped }
 // Flush passes on what every writer holds.
 func (s *Set) Flush() {
 	for _, w := range s.order {
-		w.flush()
+		w.Flush()
 	}
 }
 
@@ -187,11 +187,13 @@ func (w *Writer) End() {
 	w.col = 0
 	w.rows++
 	if w.rows >= MaxRows || w.bytes >= MaxBytes {
-		w.flush()
+		w.Flush()
 	}
 }
 
-func (w *Writer) flush() {
+// Flush passes on the rows the writer holds, so that they precede in the stream
+// what other tables pass on afterwards.
+func (w *Writer) Flush() {
 	if w.rows == 0 {
 		return
 	}

@@ -36,6 +36,7 @@ var (
 // Kind is the type of a Value. The zero Kind is a value that is not there.
 type Kind uint8
 
+// The kinds of values.
 const (
 	Missing Kind = iota
 	Null
