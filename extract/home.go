@@ -103,9 +103,24 @@ type File struct {
 
 	WAL     *Companion // sessions.db-wal, nil when there is none
 	Journal *Companion // sessions.db-journal, nil when there is none
-	// WALMissing says that the collector saw a write-ahead log and did not
-	// collect it (its word is in Note): the database is partial.
+	// WALMissing says that a write-ahead log or journal was seen beside the
+	// database and cannot be had, because the collector did not collect it or
+	// it cannot be opened (Note tells): the database is partial.
 	WALMissing bool
+	// Cut says that an archive was damaged within the file or its companion
+	// (Note tells): Local holds the beginning, and the file is partial.
+	Cut bool
+}
+
+// Bytes returns what the file and its companions weigh; unknown sizes count as 0.
+func (f *File) Bytes() int64 {
+	n := max(f.Size, 0)
+	for _, c := range []*Companion{f.WAL, f.Journal} {
+		if c != nil {
+			n += max(c.Size, 0)
+		}
+	}
+	return n
 }
 
 // Companion is a file that belongs to a database.
