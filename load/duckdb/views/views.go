@@ -1,0 +1,238 @@
+// Package views declares the views of the warehouse, once: the database, the
+// data dictionary and `gander schema` derive from these declarations.
+package views
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Column is a column of a View.
+type Column struct {
+	Name string
+	Type string // as DuckDB reports it
+	Doc  string // one sentence
+}
+
+// View is one view over the tables of the schemas package.
+type View struct {
+	Name    string
+	Doc     string
+	Columns []Column
+	SQL     string // the SELECT, without a semicolon
+}
+
+// Views lists every view in the order of the data dictionary.
+func Views() []View {
+	return []View{timeline(), sessionOverview(), toolStats(), usageDaily()}
+}
+
+// Lookup returns the view of that name.
+func Lookup(name string) (View, bool) {
+	for _, v := range Views() {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return View{}, false
+}
+
+// whiteSpace is Unicode's White_Space: what is cut from both ends of a text.
+var whiteSpace = []rune{
+	0x9, 0xA, 0xB, 0xC, 0xD, 0x20, 0x85, 0xA0, 0x1680,
+	0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A,
+	0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
+}
+
+// owners gives host and user of each home_id exactly once: homes also has rows
+// of the same home_id for the inputs that were not read.
+const owners = `(SELECT home_id, min(host) AS host, min("user") AS "user" FROM homes WHERE superseded_by IS NULL GROUP BY home_id)`
+
+// A sum beyond BIGINT can only come from a stored value that is absurd: it is
+// NULL, so that the other rows can still be read.
+func sum(expr, as string) string {
+	return "TRY_CAST(sum(" + expr + ") AS BIGINT) AS " + as
+}
+
+func timeline() View {
+	space := make([]string, len(whiteSpace))
+	for i, r := range whiteSpace {
+		space[i] = "chr(" + strconv.Itoa(int(r)) + ")"
+	}
+	return View{
+		Name: "timeline",
+		Doc:  "A row per row of events, in the 14 columns that timelines of several agents share; '' instead of NULL.",
+		Columns: []Column{
+			{"timestamp_utc", "VARCHAR", "When it happened: 2026-10-03T16:55:31.123Z, digits cut, not rounded; '' when unknown."},
+			{"host", "VARCHAR", "Host of the home."},
+			{"user", "VARCHAR", "User of the home."},
+			{"agent", "VARCHAR", "Always goose."},
+			{"session_id", "VARCHAR", "Session; '' where the store knows none."},
+			{"project_path", "VARCHAR", "Working directory of the session, as stored."},
+			{"git_branch", "VARCHAR", "Always '': Goose stores none."},
+			{"turn_type", "VARCHAR", "user, assistant, tool_use, tool_result, thinking or system."},
+			{"model", "VARCHAR", "<provider>/<model>, the model alone where no provider is known, or ''."},
+			{"tool_name", "VARCHAR", "Tool called; on a result, of the request it answers."},
+			{"tool_use_id", "VARCHAR", "Id that pairs request and response."},
+			{"text", "VARCHAR", "Text of the event, after '[error] ' for a failed call or result and '[hidden] ' for a text that the user was not shown; white space is cut from both ends."},
+			{"source_file", "VARCHAR", "Path of the file on the source host."},
+			{"source_line", "BIGINT", "Row, line or item in source_file."},
+		},
+		SQL: `SELECT
+  coalesce(strftime(e.occurred_at, '%Y-%m-%dT%H:%M:%S.%gZ'), '') AS timestamp_utc,
+  coalesce(h.host, '') AS host,
+  coalesce(h."user", '') AS "user",
+  'goose' AS agent,
+  coalesce(e.session_id, '') AS session_id,
+  coalesce(e.project_path, '') AS project_path,
+  '' AS git_branch,
+  coalesce(e.turn_type, '') AS turn_type,
+  CASE WHEN e.provider <> '' AND e.model <> '' THEN concat(e.provider, '/', e.model) ELSE coalesce(e.model, '') END AS model,
+  coalesce(e.tool_name, '') AS tool_name,
+  coalesce(e.tool_use_id, '') AS tool_use_id,
+  trim(concat(
+    CASE WHEN e.is_error THEN '[error] ' ELSE '' END,
+    CASE WHEN e.kind = 'text' AND e.user_visible = false THEN '[hidden] ' ELSE '' END,
+    e.text), ` + strings.Join(space, "||") + `) AS text,
+  coalesce(e.source_file, '') AS source_file,
+  e.source_line
+FROM events e LEFT JOIN ` + owners + ` h ON h.home_id = e.home_id`,
+	}
+}
+
+func sessionOverview() View {
+	return View{
+		Name: "session_overview",
+		Doc:  "A row per row of sessions, with what belongs to it. What a fork copied counts in the session it came from alone, a message that another store holds too only there; tokens and cost are of the ledger, never of the counters of sessions. Usage of sessions whose row is gone is in usage and usage_daily only.",
+		Columns: []Column{
+			{"home_id", "VARCHAR", "Home the session belongs to."},
+			{"host", "VARCHAR", "Host of the home."},
+			{"user", "VARCHAR", "User of the home."},
+			{"store", "VARCHAR", "sessions_db or legacy_jsonl."},
+			{"session_id", "VARCHAR", "Id of the session."},
+			{"name", "VARCHAR", "Name of the session."},
+			{"session_type", "VARCHAR", "Type of the session, as stored."},
+			{"working_dir", "VARCHAR", "Working directory, as stored."},
+			{"created_at", "TIMESTAMP", "When the session was created."},
+			{"first_message_at", "TIMESTAMP", "Earliest time of its messages, copies included."},
+			{"last_message_at", "TIMESTAMP", "Latest time of its messages, copies included."},
+			{"provider", "VARCHAR", "Provider, the last setting."},
+			{"model", "VARCHAR", "Model, the last setting."},
+			{"parent_session_id", "VARCHAR", "Session that delegated to this one."},
+			{"superseded", "BOOLEAN", "True for a legacy session that the database has too."},
+			{"messages", "BIGINT", "Messages, neither copied nor held by another store."},
+			{"prompts", "BIGINT", "Those of them that the user typed."},
+			{"tool_calls", "BIGINT", "Tool calls requested, not copied."},
+			{"failed_calls", "BIGINT", "Those of them with status error, tool_error or invalid_call."},
+			{"calls", "BIGINT", "Provider calls in the ledger, without what was carried forward."},
+			{"input_tokens", "BIGINT", "Input tokens without cache, of the ledger, carried forward included; NULL when none is known."},
+			{"output_tokens", "BIGINT", "Output tokens, of the ledger."},
+			{"cache_read_tokens", "BIGINT", "Cache read tokens, of the ledger."},
+			{"cache_write_tokens", "BIGINT", "Cache write tokens, of the ledger."},
+			{"total_tokens", "BIGINT", "Total tokens, of the ledger."},
+			{"cost_usd", "DOUBLE", "Cost of the priced ledger rows, US dollars; NULL when none is priced."},
+			{"unpriced", "BIGINT", "Ledger rows without a cost: cost_usd lacks them."},
+		},
+		SQL: `SELECT
+  s.home_id, h.host, h."user", s.store, s.session_id, s.name, s.session_type, s.working_dir,
+  s.created_at, s.first_message_at, s.last_message_at, s.provider, s.model, s.parent_session_id, s.superseded,
+  coalesce(m.messages, 0) AS messages,
+  coalesce(m.prompts, 0) AS prompts,
+  coalesce(t.tool_calls, 0) AS tool_calls,
+  coalesce(t.failed_calls, 0) AS failed_calls,
+  coalesce(u.calls, 0) AS calls,
+  u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.total_tokens,
+  u.cost_usd,
+  coalesce(u.unpriced, 0) AS unpriced
+FROM sessions s
+LEFT JOIN ` + owners + ` h ON h.home_id = s.home_id
+LEFT JOIN (
+  SELECT home_id, source_file, session_id, count(*) AS messages, count(*) FILTER (kind = 'prompt') AS prompts
+  FROM messages WHERE copied_from_session_id IS NULL AND superseded IS DISTINCT FROM true
+  GROUP BY ALL) m ON m.home_id = s.home_id AND m.source_file = s.source_file AND m.session_id = s.session_id
+LEFT JOIN (
+  SELECT home_id, source_file, session_id, count(*) AS tool_calls,
+    count(*) FILTER (status IN ('error', 'tool_error', 'invalid_call')) AS failed_calls
+  FROM tool_calls WHERE copied_from_session_id IS NULL AND request_event_id IS NOT NULL
+  GROUP BY ALL) t ON t.home_id = s.home_id AND t.source_file = s.source_file AND t.session_id = s.session_id
+LEFT JOIN (
+  SELECT home_id, source_file, session_id, ` + ledger() + `
+  FROM usage GROUP BY ALL) u ON u.home_id = s.home_id AND u.source_file = s.source_file AND u.session_id = s.session_id`,
+	}
+}
+
+func toolStats() View {
+	return View{
+		Name: "tool_stats",
+		Doc:  "Tool calls by tool, extension, provider and model; responses without a call and calls that a fork copied are left out.",
+		Columns: []Column{
+			{"tool_name", "VARCHAR", "Name of the tool as the model saw it."},
+			{"extension", "VARCHAR", "Extension of the tool."},
+			{"provider", "VARCHAR", "Provider of the request."},
+			{"model", "VARCHAR", "Model of the request."},
+			{"calls", "BIGINT", "Calls requested."},
+			{"succeeded", "BIGINT", "Calls with status success."},
+			{"failed", "BIGINT", "Calls with status error, tool_error or invalid_call."},
+			{"declined", "BIGINT", "Calls that the user declined."},
+			{"unanswered", "BIGINT", "Calls without a response."},
+			{"result_bytes", "BIGINT", "Bytes of the results' texts."},
+			{"first_requested_at", "TIMESTAMP", "Time of the first call."},
+			{"last_requested_at", "TIMESTAMP", "Time of the last call."},
+		},
+		SQL: `SELECT
+  tool_name, extension, provider, model,
+  count(*) AS calls,
+  count(*) FILTER (status = 'success') AS succeeded,
+  count(*) FILTER (status IN ('error', 'tool_error', 'invalid_call')) AS failed,
+  count(*) FILTER (status = 'declined') AS declined,
+  count(*) FILTER (status = 'no_response') AS unanswered,
+  ` + sum("result_bytes", "result_bytes") + `,
+  min(requested_at) AS first_requested_at,
+  max(requested_at) AS last_requested_at
+FROM tool_calls
+WHERE copied_from_session_id IS NULL AND request_event_id IS NOT NULL
+GROUP BY tool_name, extension, provider, model`,
+	}
+}
+
+func usageDaily() View {
+	return View{
+		Name: "usage_daily",
+		Doc:  "The usage ledger by UTC day, host, user, provider and model; every ledger row counts once, sessions that are gone included.",
+		Columns: []Column{
+			{"day", "DATE", "UTC day; NULL where the time is unknown."},
+			{"host", "VARCHAR", "Host of the home."},
+			{"user", "VARCHAR", "User of the home."},
+			{"provider", "VARCHAR", "Provider, see usage.provider_basis."},
+			{"model", "VARCHAR", "Model; NULL on what was carried forward."},
+			{"calls", "BIGINT", "Provider calls, without what was carried forward."},
+			{"input_tokens", "BIGINT", "Input tokens without cache; NULL when none is known."},
+			{"output_tokens", "BIGINT", "Output tokens."},
+			{"cache_read_tokens", "BIGINT", "Cache read tokens."},
+			{"cache_write_tokens", "BIGINT", "Cache write tokens."},
+			{"total_tokens", "BIGINT", "Total tokens."},
+			{"cost_usd", "DOUBLE", "Cost of the priced rows, US dollars; NULL when none is priced."},
+			{"unpriced", "BIGINT", "Rows without a cost: cost_usd lacks them."},
+		},
+		SQL: `SELECT
+  CAST(u.occurred_at AS DATE) AS day, h.host, h."user", u.provider, u.model,
+  ` + ledger() + `
+FROM usage u LEFT JOIN ` + owners + ` h ON h.home_id = u.home_id
+GROUP BY CAST(u.occurred_at AS DATE), h.host, h."user", u.provider, u.model`,
+	}
+}
+
+// ledger is what a view adds up of usage. fsum makes the cost independent of
+// the order of the rows, as near as doubles allow.
+func ledger() string {
+	return strings.Join([]string{
+		"count(*) FILTER (is_carried_forward IS DISTINCT FROM true) AS calls",
+		sum("input_tokens", "input_tokens"),
+		sum("output_tokens", "output_tokens"),
+		sum("cache_read_tokens", "cache_read_tokens"),
+		sum("cache_write_tokens", "cache_write_tokens"),
+		sum("total_tokens", "total_tokens"),
+		"fsum(cost_usd) AS cost_usd",
+		"count(*) FILTER (cost_usd IS NULL) AS unpriced",
+	}, ",\n  ")
+}
