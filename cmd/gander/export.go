@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gander/load/duckdb"
+	"gander/load/render"
+	"gander/schemas/fault"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export <table or view>",
+		Short: "Write a table or view of the warehouse as JSON lines, CSV or Parquet",
+		Example: `  gander export timeline --format jsonl > timeline.jsonl
+  gander export usage --format csv -o usage.csv
+  gander export events --format parquet -o events.parquet`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: duckdb.Relations(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format := orDefault(a.config.Format, "jsonl")
+			switch format {
+			case "jsonl", "csv":
+				return a.exportRows(cmd, args[0], render.Format(format))
+			case "parquet":
+				if a.config.Output == "" {
+					return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "Parquet is written to a file: name it with -o."}
+				}
+				return duckdb.ExportParquet(cmd.Context(), a.config.Warehouse, args[0], a.config.Output)
+			}
+			return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "--format is jsonl, csv or parquet."}
+		},
+	}
+	cmd.Flags().String("format", "", "jsonl, csv or parquet (default jsonl)")
+	cmd.Flags().StringP("output", "o", "", "write to this `file` (0600) instead of standard output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv", "parquet"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// exportRows streams a relation; a file appears when it is complete.
+func (a *app) exportRows(cmd *cobra.Command, name string, format render.Format) error {
+	db, err := duckdb.Open(cmd.Context(), a.config.Warehouse)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	rows, err := db.Relation(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	write := func(w io.Writer, opt render.Options) error {
+		_, err := render.Write(w, opt, rows.Columns, rows.All())
+		return err
+	}
+	if a.config.Output == "" {
+		return ignoreClosedPipe(write(a.out, render.Options{Format: format, Terminal: terminal(a.out)}))
+	}
+	err = replaceFile(a.config.Output, func(w io.Writer) error { return write(w, render.Options{Format: format}) })
+	var known *fault.Error
+	if err != nil && !errors.As(err, &known) && cmd.Context().Err() == nil {
+		return &fault.Error{Kind: fault.Output, Op: "export " + name, Path: a.config.Output, Err: err}
+	}
+	return err
+}
+
+// replaceFile makes path hold what write writes, with mode 0600, once that is
+// complete: a reader sees the old file or the new one.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
