@@ -91,7 +91,7 @@ func (c *Config) check() error {
 		return bad("log-format", c.LogFormat, "text or json")
 	}
 	if c.Workers < 0 {
-		return bad("workers", fmt.Sprint(c.Workers), "a number from 0; 0 takes one per processor")
+		return bad("workers", strconv.Itoa(c.Workers), "a number from 0; 0 takes one per processor")
 	}
 	if c.Warehouse == "" {
 		return bad("warehouse", "", "a directory")

@@ -123,7 +123,7 @@ func readGo(t testing.TB, path string, table *schemas.Table) []row {
 			}
 			rows = append(rows, out)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rows
 		}
 		if err != nil {
