@@ -50,7 +50,7 @@ const maxZstdWindow = 256 << 20
 func sniff(f io.ReaderAt) format {
 	head := make([]byte, tarBlock)
 	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return noArchive
 	}
 	head = head[:n]
@@ -331,7 +331,7 @@ type gzipReader struct {
 
 func (g *gzipReader) Read(p []byte) (int, error) {
 	n, err := g.zr.Read(p)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return n, err
 	}
 	if next, _ := g.br.Peek(2); string(next) != gzipMagic {
@@ -373,7 +373,7 @@ func (r *archiveReader) readTar(raw io.Reader, kind format) error {
 	tr := tar.NewReader(end)
 	for {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
@@ -415,7 +415,7 @@ func (r *archiveReader) readTar(raw io.Reader, kind format) error {
 	}
 	if kind != tarFormat {
 		_, err := io.CopyN(io.Discard, end, maxTrailer)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			r.damage(err)
 		}
 	}
@@ -668,7 +668,7 @@ type errReader struct {
 
 func (e *errReader) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		e.err = err
 	}
 	return n, err

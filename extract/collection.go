@@ -119,7 +119,7 @@ func readManifest(ctx context.Context, r io.Reader) (*manifest, error) {
 		}
 		switch {
 		case err == nil, errors.Is(err, errLongLine):
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return m, nil
 		default:
 			m.issues.add(Issue{
@@ -143,7 +143,7 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 		if long = long || len(line)+len(part) > maxManifestLine; !long {
 			line = append(line, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if long && (err == nil || err == io.EOF) {

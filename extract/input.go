@@ -140,7 +140,7 @@ func open(ctx context.Context, inputs []string, opt Options, sc *scratch) (_ *Op
 	if err != nil {
 		return nil, err
 	}
-	opened.InputIssues = append(o.issues, slices.Concat(issues...)...)
+	opened.InputIssues = slices.Concat(append([][]Issue{o.issues}, issues...)...)
 	opened.Homes, opened.Superseded = supersede(slices.Concat(homes...))
 	return opened, nil
 }
@@ -540,9 +540,9 @@ func realPath(p string) (string, error) {
 		rest := ""
 		dir := p
 		for {
-			real, err := filepath.EvalSymlinks(dir)
+			resolved, err := filepath.EvalSymlinks(dir)
 			if err == nil {
-				return filepath.Join(real, rest), nil
+				return filepath.Join(resolved, rest), nil
 			}
 			if !errors.Is(err, fs.ErrNotExist) {
 				return "", err

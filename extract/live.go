@@ -128,15 +128,15 @@ func liveHome(opt Options) Home {
 	}
 	// Where the user pointed Goose to is as good as the home: it may be reached
 	// through links that the user made above it.
-	var real []string
+	var resolved []string
 	for _, dir := range append(bases, home) {
-		real = append(real, dir)
+		resolved = append(resolved, dir)
 		if p, err := filepath.EvalSymlinks(tree.Path(dir)); err == nil && (dir == home || !homefs.Within(home, dir)) {
-			real = append(real, inTree(p))
+			resolved = append(resolved, inTree(p))
 		}
 	}
 	l.within = func(name string) bool {
-		return slices.ContainsFunc(real, func(dir string) bool { return homefs.Within(dir, name) })
+		return slices.ContainsFunc(resolved, func(dir string) bool { return homefs.Within(dir, name) })
 	}
 	l.rel = func(name string) string {
 		if homefs.Within(home, name) {

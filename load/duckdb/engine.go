@@ -170,7 +170,7 @@ func (s *session) stream(ctx context.Context, stmt mapping.PreparedStatement) (m
 		var pending mapping.PendingResult
 		// The C interface marks streaming as deprecated and has nothing in its
 		// place yet.
-		state := bindings.PendingPreparedStreaming(stmt, &pending) //nolint:staticcheck // see above
+		state := bindings.PendingPreparedStreaming(stmt, &pending)
 		defer mapping.DestroyPending(&pending)
 		if state == mapping.StateError {
 			return errors.New(mapping.PendingError(pending))

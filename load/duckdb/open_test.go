@@ -364,7 +364,7 @@ func TestStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close()
-		interrupt := errors.New("INTERRUPT Error: Interrupted!")
+		interrupt := errors.New("INTERRUPT Error: Interrupted!") //nolint:revive // what DuckDB says
 		rows := &Rows{ctx: context.Background(), s: s, sql: "SELECT error(?::VARCHAR || range) FROM range(10)", args: []any{"number "}}
 		if err := rows.fail(interrupt); !strings.Contains(err.Error(), "number 0") {
 			t.Errorf("the error is %v", err)

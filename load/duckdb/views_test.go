@@ -160,7 +160,7 @@ func TestUsageDaily(t *testing.T) {
 
 func TestExportParquet(t *testing.T) {
 	ctx := context.Background()
-	dir, db := viewsWarehouse(t)
+	dir, _ := viewsWarehouse(t)
 	writeParquet(t, dir, "c", schemas.Events, "a.parquet", row{"extra": `{"a":1,"a":2}`, "text": "x\x00y"})
 	if err := Build(ctx, dir, Options{}); err != nil {
 		t.Fatal(err)

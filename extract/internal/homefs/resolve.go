@@ -113,7 +113,7 @@ func Clean(name string) (string, error) {
 		var part string
 		part, rest, _ = strings.Cut(rest, "/")
 		if part == ".." {
-			return "", errors.New("name climbs with ..")
+			return "", errors.New("a part of the name is \"..\" and climbs")
 		}
 	}
 	p := strings.TrimLeft(path.Clean("/"+name), "/")

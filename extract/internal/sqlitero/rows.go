@@ -162,15 +162,11 @@ func (r *Rows) Next() bool {
 		r.err = errClosed
 		return false
 	}
-	switch err := r.rows.Next(r.values); err {
-	case nil:
-		return true
-	case io.EOF:
-		return false
-	default:
+	err := r.rows.Next(r.values)
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
-		return false
 	}
+	return err == nil
 }
 
 // Values are the current row's. The slice is overwritten by Next, the values
