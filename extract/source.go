@@ -30,5 +30,5 @@ type Report struct {
 	SHA256        string // of the main file; "" when it was not read whole or changed meanwhile
 	SchemaVersion values.Int
 	Integrity     string // quick_check's answer; "" when it could not be asked
-	Records       int64  // records yielded
+	Records       int64  // records yielded; -1 for a document, of which the reader counts the items
 }

@@ -101,3 +101,14 @@ var RawIssues = &Table{
 		{"source_line", Int, "Row or line concerned."},
 	},
 }
+
+// RawLines is a line, an entry or the whole of a text file.
+var RawLines = &Table{
+	Name: "raw.lines",
+	Doc:  "A piece of a text file as extract reads it: a line of a JSON lines file, an entry of the history, or a whole JSON or YAML document.",
+	Columns: []Column{
+		{"line", Int, "Physical line from 1; of an entry its own; 1 for a document."},
+		{"text", Text, "The piece, as UTF-8."},
+		{"cut", Bool, "True for a last line without a line break."},
+	},
+}

@@ -108,7 +108,8 @@ func NameOf(s *arrow.Schema) string {
 // order of the data dictionary.
 func Tables() []*Table {
 	return []*Table{
-		Homes, Sources, DBTables, Sessions, Messages, Events, ToolCalls, Usage, Issues,
+		Homes, Sources, DBTables, Sessions, Messages, Events, ToolCalls, Usage, LLMRequests, RecoveredMessages,
+		Permissions, Schedules, RoamingPeers, DedupLinks, Issues,
 	}
 }
 

@@ -33,7 +33,8 @@ func TestDeclarations(t *testing.T) {
 			if table.Index(c.Name) != i {
 				t.Errorf("%s.Index(%q) = %d, want %d", table.Name, c.Name, table.Index(c.Name), i)
 			}
-			wantTime := strings.HasSuffix(c.Name, "_at") || c.Name == "mtime"
+			wantTime := strings.HasSuffix(c.Name, "_at") || map[string]bool{"mtime": true, "file_mtime": true, "last_run": true,
+				"process_start_time": true, "first_seen": true, "last_seen": true}[c.Name]
 			if (c.Kind == Time) != wantTime {
 				t.Errorf("%s.%s is %s", table.Name, c.Name, c.Kind.SQL())
 			}

@@ -14,9 +14,17 @@ import (
 // content turns the blocks of one message into events, and its tool requests
 // and responses into calls.
 type content struct {
-	emit    func(*place, *event) string // writes an event, returns its id
-	pairs   *pairer
-	refused func(id string) (bool, error) // whether a toolConfirmationResponse answers the call
+	// emit writes an event and returns its id, "" when another stays for it.
+	emit func(*place, *event) string
+	// names pairs all requests and responses, calls those whose events stay.
+	// They are one where every event stays.
+	names, calls *pairer
+	// refused tells whether a toolConfirmationResponse answers the call; nil
+	// where no store marks calls.
+	refused func(id string) (bool, error)
+	// untyped reads items without a type by their keys.
+	untyped bool
+	typed   jsonval.Doc
 
 	extra  jsonval.ObjectBuilder
 	nested jsonval.ObjectBuilder
@@ -44,6 +52,11 @@ func turnOf(role string) string {
 func (c *content) blocks(m *message, list jsonval.Value) error {
 	i := 0
 	for b := range list.Items() {
+		if c.untyped {
+			if text := untyped(b); text != "" && c.typed.Parse(text) == nil {
+				b = c.typed.Root()
+			}
+		}
 		if err := c.block(m, i, b); err != nil {
 			return err
 		}
@@ -256,12 +269,19 @@ func (c *content) toolRequest(e *event, m *message, b, call jsonval.Value) error
 	if prefix, _, ok := strings.Cut(e.toolName.s, "__"); extension == "" && ok {
 		extension = prefix
 	}
-	if err := c.pairs.ask(m.number, request{
-		id: id, name: e.toolName, extension: nonEmpty(extension), arguments: arguments, at: m.at,
-		invalid: failed, codes: codes, executable: tristate{run, known},
-		pair: m.pair, copiedFrom: m.copiedFrom, eventID: eventID, origin: origin{m.table, m.line},
-	}); err != nil {
-		return err
+	if c.names != c.calls {
+		if err := c.names.ask(m.number, request{id: id, name: e.toolName}); err != nil {
+			return err
+		}
+	}
+	if eventID != "" {
+		if err := c.calls.ask(m.number, request{
+			id: id, name: e.toolName, extension: nonEmpty(extension), arguments: arguments, at: m.at,
+			invalid: failed, codes: codes, executable: tristate{run, known},
+			pair: m.pair, copiedFrom: m.copiedFrom, eventID: eventID, origin: origin{m.table, m.line},
+		}); err != nil {
+			return err
+		}
 	}
 	if !known || run || c.refused == nil {
 		return nil
@@ -303,7 +323,7 @@ func (c *content) toolResponse(e *event, m *message, b, result jsonval.Value) er
 	}
 	r.subagent = nonEmpty(value.Get("_meta").Get("subagent_session_id").Text())
 
-	req := c.pairs.take(id)
+	req := c.names.take(id)
 	if req != nil {
 		e.toolName = req.name
 	}
@@ -311,8 +331,13 @@ func (c *content) toolResponse(e *event, m *message, b, result jsonval.Value) er
 	e.isError = tristate{r.failed || r.toolError, true}
 	c.responseExtra(b, result, value, parts, r.failed)
 	e.extra = c.extra.JSON()
-	r.eventID = c.emit(&m.place, e)
-	return c.pairs.write(req, &r, id)
+	if r.eventID = c.emit(&m.place, e); r.eventID == "" {
+		return nil
+	}
+	if c.names != c.calls {
+		req = c.calls.take(id)
+	}
+	return c.calls.write(req, &r, id)
 }
 
 // resultText joins the text of a result's parts.
@@ -479,8 +504,10 @@ func (c *content) action(e *event, b jsonval.Value) {
 		permission := textOf(data.Get("permission"))
 		id := idOf(data.Get("id"))
 		e.toolUseID = some(id)
-		if req := c.pairs.peek(id); req != nil {
+		if req := c.names.peek(id); req != nil {
 			e.toolName = req.name
+		}
+		if req := c.calls.peek(id); req != nil {
 			req.decision = nonEmpty(strings.Clone(permission))
 		}
 		if permission == "" {

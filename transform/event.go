@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 
@@ -32,6 +33,11 @@ type place struct {
 	// createdAt is the stored created_at of a sessions row: it tells the lives
 	// of a reused id apart.
 	createdAt string
+	// byText sets events apart by their text, not by where they stand: the
+	// store is rewritten whole, and its records move.
+	byText bool
+	// identity stands for the file's path where names rotate: a log's id.
+	identity string
 
 	session      optText
 	project      optText
@@ -80,7 +86,8 @@ type eventWriter struct {
 // restart begins the numbering of another session.
 func (w *eventWriter) restart() { w.seq = 0 }
 
-// record begins another record: identities can repeat within one only.
+// record begins another record: identities can repeat within one only. Stores
+// whose events are told apart by their text are one record as a whole.
 func (w *eventWriter) record() { clear(w.seen) }
 
 // write appends the event and returns its id.
@@ -139,16 +146,25 @@ func (w *eventWriter) id(p *place, e *event) string {
 	}
 	text(w.homeID)
 	text(w.store)
-	text(w.file)
+	if p.identity != "" {
+		text(p.identity)
+	} else {
+		text(w.file)
+	}
 	text(p.table.s)
-	key = binary.AppendVarint(key, p.line.V)
+	if p.byText {
+		sum := sha256.Sum256([]byte(e.text.s))
+		key = append(key, sum[:]...)
+	} else {
+		key = binary.AppendVarint(key, p.line.V)
+	}
 	text(p.createdAt)
 	key = binary.AppendVarint(key, int64(e.block))
 	text(e.kind)
-	// Only rows that can repeat within a record are counted: the rest of the
-	// key sets all others apart.
+	// Only rows that can repeat among those counted together are counted: the
+	// rest of the key sets all others apart.
 	n := uint32(0)
-	if e.block < 0 {
+	if e.block < 0 || p.identity != "" {
 		n = w.seen[string(key)]
 		w.seen[string(key)] = n + 1
 	}

@@ -135,7 +135,7 @@ func run(t testing.TB, s stream) (tables, Tally) {
 		defer mem.AssertSize(tt, 0)
 	}
 	db := &SessionsDB{
-		HomeID: "h-u-00000000", File: "/home/u/.local/share/goose/sessions/sessions.db", Mem: mem, Confirmations: confirmations{s},
+		HomeID: "h-u-00000000", File: "/home/u/.local/share/goose/sessions/sessions.db", Mem: mem, Confirmations: confirmations{s}, Overlap: NewOverlap(),
 		Spool: func() (Spool, error) { return os.CreateTemp(t.TempDir(), "spool") },
 	}
 	out := tables{}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"gander/schemas/batch"
 	"gander/schemas/jsonval"
 	"gander/schemas/values"
 )
@@ -175,4 +176,89 @@ func reason(err error) string {
 		return "depth"
 	}
 	return "json"
+}
+
+// stamps are the millisecond stamps of a session: Goose repeats one for every
+// later message.
+type stamps struct{ seen map[int64]struct{} }
+
+// maxStamps bounds the stamps remembered of a session; Goose repeats the
+// latest, and a session that long has none frozen early.
+const maxStamps = 1 << 20
+
+// suspect notes a stamp and reports that the session has had it.
+func (s *stamps) suspect(ms values.Int) bool {
+	if !ms.OK {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[int64]struct{}{}
+	}
+	_, seen := s.seen[ms.V]
+	if !seen && len(s.seen) < maxStamps {
+		s.seen[ms.V] = struct{}{}
+	}
+	return seen
+}
+
+// widen stretches a span of time to hold at.
+func widen(first, last *values.Int, at values.Int) {
+	if !at.OK {
+		return
+	}
+	if !first.OK || at.V < first.V {
+		*first = at
+	}
+	if !last.OK || at.V > last.V {
+		*last = at
+	}
+}
+
+// messageRow is a row of messages.
+type messageRow struct {
+	message     *message
+	meta        *metadata
+	shape       shape
+	readable    bool
+	created     values.Int
+	stored      values.Int
+	suspect     bool
+	superseded  bool
+	sessionType string
+	extra       *jsonval.ObjectBuilder // begun with what the record has beside its columns
+	nested      *jsonval.ObjectBuilder
+}
+
+// writeMessage appends a row of messages.
+func writeMessage(o *batch.Writer, w *eventWriter, r *messageRow) {
+	m, meta := r.message, r.meta
+	kind := kindOf(r.shape, meta, m.role.s, m.messageID, r.sessionType)
+	o.Text(w.store)
+	o.OptText(m.session.s, m.session.ok)
+	o.OptInt(m.messageRow.V, m.messageRow.OK)
+	o.OptText(m.messageID.s, m.messageID.ok)
+	o.Int(m.number)
+	o.OptText(m.role.s, m.role.ok)
+	o.Micros(r.created.V, r.created.OK)
+	o.Micros(r.stored.V, r.stored.OK)
+	o.Bool(r.suspect)
+	o.OptBool(meta.userVisible.v, meta.userVisible.ok)
+	o.OptBool(meta.agentVisible.v, meta.agentVisible.ok)
+	o.Text(kind)
+	o.Bool(kind == "prompt" && r.shape.slash)
+	o.OptText(meta.provider.s, meta.provider.ok)
+	o.OptText(meta.requested.s, meta.requested.ok)
+	o.OptText(meta.resolved.s, meta.resolved.ok)
+	writeTokens(o, meta.tokens)
+	o.OptFloat(meta.cost, meta.priced)
+	o.OptText(meta.costSource.s, meta.costSource.ok)
+	o.OptInt(meta.elapsed.V, meta.elapsed.OK)
+	o.OptInt(meta.firstToken.V, meta.firstToken.OK)
+	o.OptInt(int64(r.shape.blocks), r.readable)
+	o.Bool(r.superseded)
+	o.OptText(m.copiedFrom.s, m.copiedFrom.ok)
+	meta.extra(r.extra, r.nested)
+	writeExtra(o, r.extra)
+	w.origin(o, &m.place)
+	o.End()
 }

@@ -40,6 +40,8 @@ type SessionsDB struct {
 	// Spool opens a file in scratch for what does not fit in memory; called at
 	// most once.
 	Spool func() (Spool, error)
+	// Overlap is told of every block, session and ledger row.
+	Overlap *Overlap
 
 	tally Tally
 }
@@ -91,6 +93,8 @@ type sessionsReader struct {
 	issues   issueWriter
 	content  content
 	pairs    pairer
+	links    linkWriter
+	threads  threads
 	sessions *batch.Writer
 	messages *batch.Writer
 	usage    *batch.Writer
@@ -104,7 +108,7 @@ type sessionsReader struct {
 	session session
 	active  bool
 
-	providers map[providerKey]provider
+	providers map[providerKey]servedBy
 	facts     map[uint64]sessionFacts
 	names     map[string]string // providers, one copy of each
 
@@ -123,7 +127,7 @@ type session struct {
 	pair    modelPair
 	current string // model the conversation is at
 
-	millis   map[int64]struct{} // the millisecond stamps seen
+	stamps   stamps
 	seq      int64
 	messages int64
 	first    values.Int
@@ -135,8 +139,8 @@ type session struct {
 // among billions of pairs only.
 type providerKey uint64
 
-// provider is what the messages of a session say served a model.
-type provider struct {
+// servedBy is what the messages of a session say served a model.
+type servedBy struct {
 	name  string
 	mixed bool // more than one
 }
@@ -153,7 +157,7 @@ func newSessionsReader(ctx context.Context, t *SessionsDB, set *batch.Set) *sess
 		messages:  set.Table(schemas.Messages),
 		usage:     set.Table(schemas.Usage),
 		columns:   map[string]map[string]int{},
-		providers: map[providerKey]provider{},
+		providers: map[providerKey]servedBy{},
 		facts:     map[uint64]sessionFacts{},
 		names:     map[string]string{},
 	}
@@ -164,7 +168,12 @@ func newSessionsReader(ctx context.Context, t *SessionsDB, set *batch.Set) *sess
 	r.events = eventWriter{out: set.Table(schemas.Events), homeID: t.HomeID, store: store, file: t.File, seen: map[string]uint32{}}
 	r.issues = issueWriter{out: set.Table(schemas.Issues), store: store, file: t.File}
 	r.pairs = pairer{events: &r.events, out: set.Table(schemas.ToolCalls), spool: t.Spool, open: map[string][]asked{}}
-	r.content = content{emit: r.emit, pairs: &r.pairs, refused: r.confirmed}
+	r.content = content{emit: r.block, names: &r.pairs, calls: &r.pairs, refused: r.confirmed}
+	r.links = linkWriter{set.Table(schemas.DedupLinks), &r.events}
+	th := &r.threads
+	th.names = pairer{open: map[string][]asked{}}
+	th.calls = pairer{events: &r.events, out: set.Table(schemas.ToolCalls), spool: t.Spool, open: map[string][]asked{}}
+	th.content = content{emit: r.threadBlock, names: &th.names, calls: &th.calls, refused: r.confirmed}
 	return r
 }
 
@@ -180,6 +189,30 @@ func (r *sessionsReader) emit(p *place, e *event) string {
 	r.tally.Built++
 	r.tally.Events++
 	return r.events.write(p, e)
+}
+
+// block is emit for the events of blocks, which other stores may repeat.
+func (r *sessionsReader) block(p *place, e *event) string {
+	id := r.emit(p, e)
+	ref := refOf(id, e.at)
+	r.t.Overlap.databaseBlock(p, e, ref)
+	r.t.Overlap.block(p, e, ref)
+	if r.threads.wanted {
+		r.threads.refs = append(r.threads.refs, ref)
+	}
+	return id
+}
+
+// threadBlock is block for thread_messages, which may repeat messages.
+func (r *sessionsReader) threadBlock(p *place, e *event) string {
+	v := r.threads.verdict()
+	if v.rule == "" {
+		return r.block(p, e)
+	}
+	r.tally.Built++
+	r.tally.Duplicates++
+	r.links.write(p, e, v)
+	return ""
 }
 
 // batch takes one batch of the stream and becomes its owner.
@@ -219,6 +252,9 @@ func (r *sessionsReader) batch(rec arrow.RecordBatch, yield func(arrow.RecordBat
 			rec.Release()
 			return fmt.Errorf("transform: no table %q", name)
 		}
+		if name == schemas.DBTables.Name {
+			r.threads.watch(rec)
+		}
 		r.stopped = !yield(rec, nil)
 	}
 	return nil
@@ -252,17 +288,14 @@ func (r *sessionsReader) begin() error {
 	r.next++
 	id := at.value("session_id")
 	missing, _ := at.bool("missing")
-	millis := r.session.millis
-	clear(millis)
-	if millis == nil {
-		millis = map[int64]struct{}{}
-	}
-	r.session = session{row: at, ordinal: at.int("ordinal").V, id: id, missing: missing, millis: millis}
+	r.session = session{row: at, ordinal: at.int("ordinal").V, id: id, missing: missing}
 	r.active = true
 	s := &r.session
 	r.events.restart()
 	r.events.record()
 	r.pairs.restart(s.id)
+	r.threads.names.restart(s.id)
+	r.threads.calls.restart(s.id)
 	if missing {
 		r.issues.write(&place{table: some("messages"), session: s.id}, issue{
 			code: "session_missing", message: fmt.Sprintf("messages name session %q, which sessions does not have", id.s), value: id,
@@ -309,8 +342,8 @@ func (r *sessionsReader) sessionEvents(at row, badConfig string) {
 	s := &r.session
 	p := r.sessionPlace()
 	when := at.micros("created_at")
-	fact := func(kind, text string) {
-		r.emit(&p, &event{kind: kind, turnType: "system", at: when, block: -1, pair: s.pair, text: some(text)})
+	fact := func(kind, text string) string {
+		return r.emit(&p, &event{kind: kind, turnType: "system", at: when, block: -1, pair: s.pair, text: some(text)})
 	}
 	labelled := func(label, column string) string {
 		if v := at.str(column); v != "" {
@@ -318,8 +351,9 @@ func (r *sessionsReader) sessionEvents(at row, badConfig string) {
 		}
 		return ""
 	}
-	fact("session_start", joined("session start", at.str("name"), at.str("description"), labelled("type=", "session_type"),
+	start := fact("session_start", joined("session start", at.str("name"), at.str("description"), labelled("type=", "session_type"),
 		labelled("parent=", "parent_session_id"), labelled("schedule=", "schedule_id"), labelled("archived=", "archived_at_text")))
+	r.t.Overlap.databaseSession(s.id.s, refOf(start, when))
 	if s.kind == "gateway" {
 		fact("session_relayed", gatewayText(s.project.s, at.str("name")))
 	}
@@ -393,35 +427,40 @@ func (r *sessionsReader) message(at row) error {
 		m.messageRow = m.line
 	}
 	created, stored := at.micros("created_at"), at.micros("stored_at")
-	suspect := s.suspect(at.int("created_ms"))
+	suspect := s.stamps.suspect(at.int("created_ms"))
 	m.at = created
 	if suspect && stored.OK {
 		m.at = stored
 	}
-	s.span(m.at)
+	widen(&s.first, &s.last, m.at)
 
 	meta := r.metadata(at, &m)
 	m.userVisible, m.agentVisible = meta.userVisible, meta.agentVisible
-	if own := meta.ownModel(); own != "" {
+	own := meta.ownModel()
+	if own != "" {
 		m.pair = modelPair{meta.provider, meta.requested, "message"}
 		if meta.requested.s == "" {
 			m.pair.model = meta.resolved
 		}
 		r.noteProviders(&meta)
-		if own != s.current {
-			r.modelChange(&m, &meta, own)
-			s.current = strings.Clone(own)
-		}
+	}
+	list, why := r.contentOf(at)
+	repeated := false
+	if table == "thread_messages" {
+		repeated = why == "" && r.threads.begin(r.t.Overlap, &m, list)
+	}
+	if own != "" && own != s.current && !repeated {
+		r.modelChange(&m, &meta, own)
+		s.current = strings.Clone(own)
 	}
 
-	list, why := r.contentOf(at)
 	sh := shape{}
 	if why == "" {
 		sh = shapeOf(list)
 		if r.body.LoneSurrogate() {
 			r.loneSurrogate(&m.place, "content_json")
 		}
-		if err := r.content.blocks(&m, list); err != nil {
+		if err := r.blocks(&m, list, table); err != nil {
 			return err
 		}
 		if r.tally.Built > built {
@@ -430,41 +469,34 @@ func (r *sessionsReader) message(at row) error {
 			r.tally.WithoutRows++
 		}
 	} else {
+		r.t.Overlap.beginMessage(&m.place, false)
 		r.badRecord(&m.place, table+".content_json", why, at.value("content_json"))
 		r.tally.Bad++
 	}
-	r.messageRow(at, &m, &meta, sh, why == "", created, stored, suspect)
+	r.extra.Reset()
+	r.extra.Members(at.str("extra"))
+	writeMessage(r.messages, &r.events, &messageRow{
+		message: &m, meta: &meta, shape: sh, readable: why == "", created: created, stored: stored, suspect: suspect,
+		sessionType: s.kind, extra: &r.extra, nested: &r.nested,
+		superseded: repeated && r.threads.block > 0,
+	})
 	return nil
 }
 
-// suspect notes a millisecond stamp and reports that the session has had it:
-// Goose then repeats it for every later message.
-func (s *session) suspect(ms values.Int) bool {
-	if !ms.OK {
-		return false
+// blocks writes the events of a message's blocks.
+func (r *sessionsReader) blocks(m *message, list jsonval.Value, table string) error {
+	o, th := r.t.Overlap, &r.threads
+	o.beginMessage(&m.place, true)
+	defer o.endMessage()
+	if table == "thread_messages" {
+		return th.content.blocks(m, list)
 	}
-	_, seen := s.millis[ms.V]
-	if !seen && len(s.millis) < maxStamps {
-		s.millis[ms.V] = struct{}{}
+	th.refs = th.refs[:0]
+	err := r.content.blocks(m, list)
+	if th.wanted {
+		th.remember(o, m, list)
 	}
-	return seen
-}
-
-// maxStamps bounds the millisecond stamps remembered of a session; Goose
-// repeats the latest ones, and a session that long has none frozen early.
-const maxStamps = 1 << 20
-
-// span widens the session's first and last message time.
-func (s *session) span(at values.Int) {
-	if !at.OK {
-		return
-	}
-	if !s.first.OK || at.V < s.first.V {
-		s.first = at
-	}
-	if !s.last.OK || at.V > s.last.V {
-		s.last = at
-	}
+	return err
 }
 
 // metadata reads metadata_json; what cannot be read counts as absent.
@@ -546,41 +578,6 @@ func (r *sessionsReader) confirmed(id string) (bool, error) {
 	return ok, nil
 }
 
-func (r *sessionsReader) messageRow(at row, m *message, meta *metadata, sh shape, readable bool, created, stored values.Int, suspect bool) {
-	kind := kindOf(sh, meta, m.role.s, m.messageID, r.session.kind)
-	o := r.messages
-	o.Text("sessions_db")
-	o.OptText(m.session.s, m.session.ok)
-	o.OptInt(m.messageRow.V, m.messageRow.OK)
-	o.OptText(m.messageID.s, m.messageID.ok)
-	o.Int(m.number)
-	o.OptText(m.role.s, m.role.ok)
-	o.Micros(created.V, created.OK)
-	o.Micros(stored.V, stored.OK)
-	o.Bool(suspect)
-	o.OptBool(meta.userVisible.v, meta.userVisible.ok)
-	o.OptBool(meta.agentVisible.v, meta.agentVisible.ok)
-	o.Text(kind)
-	o.Bool(kind == "prompt" && sh.slash)
-	o.OptText(meta.provider.s, meta.provider.ok)
-	o.OptText(meta.requested.s, meta.requested.ok)
-	o.OptText(meta.resolved.s, meta.resolved.ok)
-	writeTokens(o, meta.tokens)
-	o.OptFloat(meta.cost, meta.priced)
-	o.OptText(meta.costSource.s, meta.costSource.ok)
-	o.OptInt(meta.elapsed.V, meta.elapsed.OK)
-	o.OptInt(meta.firstToken.V, meta.firstToken.OK)
-	o.OptInt(int64(sh.blocks), readable)
-	o.Bool(false)
-	o.OptText(m.copiedFrom.s, m.copiedFrom.ok)
-	r.extra.Reset()
-	r.extra.Members(at.str("extra"))
-	meta.extra(&r.extra, &r.nested)
-	writeExtra(o, &r.extra)
-	r.events.origin(o, &m.place)
-	o.End()
-}
-
 func writeExtra(o *batch.Writer, b *jsonval.ObjectBuilder) {
 	if object := b.JSON(); object != nil {
 		o.Bytes(object)
@@ -605,8 +602,10 @@ func (r *sessionsReader) end() error {
 		return nil
 	}
 	r.active = false
-	if err := r.pairs.close(); err != nil {
-		return err
+	for _, p := range []*pairer{&r.pairs, &r.threads.calls} {
+		if err := p.close(); err != nil {
+			return err
+		}
 	}
 	if !r.session.missing {
 		r.sessionRow()

@@ -28,9 +28,9 @@ func (r *sessionsReader) noteProviders(meta *metadata) {
 		known, ok := r.providers[key]
 		switch {
 		case !ok:
-			r.providers[key] = provider{name: r.intern(meta.provider.s)}
+			r.providers[key] = servedBy{name: r.intern(meta.provider.s)}
 		case known.name != meta.provider.s:
-			r.providers[key] = provider{mixed: true}
+			r.providers[key] = servedBy{mixed: true}
 		}
 	}
 }
@@ -71,6 +71,7 @@ func (r *sessionsReader) ledger(at row) {
 	compaction, hasCompaction := at.bool("is_compaction")
 	line := at.int("row_id")
 	p := place{table: some("usage_ledger"), line: line}
+	r.t.Overlap.ledger(line.V, session, created, model, at.tokens(""))
 
 	o := r.usage
 	o.OptText(session, hasSession)

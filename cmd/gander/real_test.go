@@ -43,7 +43,7 @@ func TestReal(t *testing.T) {
 				gander(t, "export", relation, "-w", w, "--format", "jsonl", "-o", file)
 				files = append(files, file)
 			}
-			out, err := exec.Command("python3", compare, filepath.Join(dir, "expected.json"), files[0], files[1], "--store", "sessions_db").CombinedOutput()
+			out, err := exec.Command("python3", compare, filepath.Join(dir, "expected.json"), files[0], files[1]).CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}

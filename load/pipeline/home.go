@@ -119,16 +119,14 @@ func (h *home) write(rec arrow.RecordBatch) error {
 
 func (h *home) read(ctx context.Context) error {
 	h.homeRows()
+	if err := h.readFiles(ctx); err != nil {
+		return err
+	}
 	seen := map[extract.Store]bool{}
 	for i := range h.job.Home.Files {
 		f := &h.job.Home.Files[i]
-		if f.Status != extract.NotRead { // another database beside sessions.db is not the store
-			seen[f.Store] = true
-		}
-		if err := h.file(ctx, f); err != nil {
-			return err
-		}
-		h.r.observe().Bytes(f.Bytes())
+		// Another database beside sessions.db is not the store.
+		seen[f.Store] = seen[f.Store] || f.Status != extract.NotRead
 	}
 	for _, store := range extract.Stores() {
 		if !seen[store] {
@@ -140,32 +138,6 @@ func (h *home) read(ctx context.Context) error {
 	}
 	h.found = append(h.found, Problems(h.job.Home.ID, h.job.Home.Issues)...)
 	h.own.Flush()
-	return h.failed
-}
-
-// file reads one file of a store, if there is anything to read it with.
-func (h *home) file(ctx context.Context, f *extract.File) error {
-	report := extract.Report{Status: f.Status, Note: f.Note, Size: f.Size, SHA256: f.SHA256}
-	if f.Store != extract.SessionsDB || f.Status != extract.Read {
-		if f.Status == extract.Read {
-			report.Status, report.Note = extract.NotRead, "this version of gander does not read the store"
-		}
-		h.sourceRow(f, report, transform.Tally{})
-		return h.failed
-	}
-	source := extract.NewSessionsDB(&h.job.Home, f, extract.SourceOptions{Mem: h.r.mem(), Scratch: h.r.Warehouse.Scratch()})
-	spool := &spool{dir: h.r.Warehouse.Scratch()}
-	defer spool.close()
-	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open}
-	if err := h.drain(tables.Tables(ctx, source.Records(ctx))); err != nil {
-		return err
-	}
-	report, tally := source.Report(), tables.Tally()
-	if err := tally.Check(report.Records); err != nil {
-		return &fault.Error{Kind: fault.Internal, Op: "reconcile", Home: h.job.Home.ID, Source: string(f.Store), Path: f.Path, Err: err,
-			Hint: "This is a fault of gander: the home was not committed. Please report it."}
-	}
-	h.sourceRow(f, report, tally)
 	return h.failed
 }
 

@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Homes != 4 || sum.Bad != 2 || !sum.Complete() || sum.Rows["events"] != 41 || sum.Rows["usage"] != 4 {
+	if sum.Homes != 4 || sum.Bad != 3 || !sum.Complete() || sum.Rows["events"] != 61 || sum.Rows["usage"] != 4 {
 		t.Errorf("summary %+v", sum)
 	}
 	manifests, err := w.Homes()

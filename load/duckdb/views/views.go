@@ -24,7 +24,7 @@ type View struct {
 
 // Views lists every view in the order of the data dictionary.
 func Views() []View {
-	return []View{timeline(), sessionOverview(), toolStats(), usageDaily()}
+	return []View{timeline(), sessionOverview(), toolStats(), usageDaily(), logOnlyCalls()}
 }
 
 // Lookup returns the view of that name.
@@ -235,4 +235,33 @@ func ledger() string {
 		"fsum(cost_usd) AS cost_usd",
 		"count(*) FILTER (cost_usd IS NULL) AS unpriced",
 	}, ",\n  ")
+}
+
+func logOnlyCalls() View {
+	return View{
+		Name: "log_only_calls",
+		Doc:  "Provider calls that only the request logs know: no ledger row has their tokens. Titles, calls of deleted sessions, calls that failed or were cut short.",
+		Columns: []Column{
+			{"host", "VARCHAR", "Host of the home."},
+			{"user", "VARCHAR", "User of the home."},
+			{"home_id", "VARCHAR", "Home; joins to all tables."},
+			{"log_id", "VARCHAR", "Log; joins to llm_requests and recovered_messages."},
+			{"log_name", "VARCHAR", "Name of the file."},
+			{"started_at", "TIMESTAMP", "Time of the call."},
+			{"model", "VARCHAR", "Model of the call."},
+			{"matched_session_id", "VARCHAR", "Session that holds its response or prompt, if one does."},
+			{"stored_input_tokens", "BIGINT", "Input tokens as stored: with cache."},
+			{"output_tokens", "BIGINT", "Output tokens."},
+			{"total_tokens", "BIGINT", "Total tokens."},
+			{"error", "VARCHAR", "Error of the call."},
+			{"complete", "BOOLEAN", "True when the log is whole."},
+			{"recovered_messages", "BIGINT", "Items of its conversation that no store has any more."},
+		},
+		SQL: `SELECT
+  h.host, h."user", r.home_id, r.log_id, r.log_name, r.started_at, r.model, r.matched_session_id,
+  r.stored_input_tokens, r.output_tokens, r.total_tokens, r.error, r.complete,
+  (SELECT count(*) FROM recovered_messages m WHERE m.home_id = r.home_id AND m.log_id = r.log_id) AS recovered_messages
+FROM llm_requests r LEFT JOIN ` + owners + ` h ON h.home_id = r.home_id
+WHERE r.matched_usage_row IS NULL`,
+	}
 }

@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"context"
+
+	"gander/extract"
+	"gander/schemas/fault"
+	"gander/schemas/values"
+	"gander/transform"
+)
+
+// readFiles reads every file of the home, in this order: what the secondary
+// stores hold is noted first; then the primary stores stream by; then the
+// secondary ones give what no primary store has; and at last the request logs
+// are asked for what is nowhere else.
+func (h *home) readFiles(ctx context.Context) error {
+	files := h.job.Home.Files
+	overlap := transform.NewOverlap()
+	calls := make([]*transform.LoggedCall, len(files))
+	digests := make([]string, len(files))
+	for i := range files {
+		if err := h.scan(ctx, &files[i], overlap, &calls[i], &digests[i]); err != nil {
+			return err
+		}
+	}
+	resolved := false
+	for i := range files {
+		f := &files[i]
+		if !resolved && f.Store != extract.SessionsDB && f.Store != extract.LegacyJSONL {
+			overlap.Resolve()
+			resolved = true
+		}
+		if err := h.file(ctx, f, overlap, calls[i], digests[i]); err != nil {
+			return err
+		}
+		h.r.observe().Bytes(f.Bytes())
+	}
+	for i := range files {
+		if calls[i] == nil || !overlap.Lost() {
+			continue
+		}
+		log := transform.NewRequestLog(h.info(&files[i]), overlap, nil, digests[i], calls[i])
+		if err := h.drain(log.Recover(ctx, h.text(&files[i], extract.JSONLines).Records(ctx))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan notes what a secondary store holds.
+func (h *home) scan(ctx context.Context, f *extract.File, overlap *transform.Overlap, call **transform.LoggedCall, digest *string) (err error) {
+	if f.Status != extract.Read {
+		return nil
+	}
+	switch f.Store {
+	case extract.LegacyJSONL:
+		overlap.WantSession(transform.LegacySessionID(f.Rel))
+	case extract.LLMRequestLog:
+		source := h.text(f, extract.JSONLines)
+		*call, err = transform.NewRequestLog(h.info(f), overlap, nil, "", nil).Scan(source.Records(ctx))
+		if *digest = source.Report().SHA256; *digest == "" {
+			// The log changed while it was read: what names it is its place.
+			*digest = values.SHA256Hex([]byte(f.Path))
+		}
+	case extract.CLIHistory:
+		err = transform.NewCLIHistory(h.info(f), overlap).Scan(h.text(f, extract.History).Records(ctx))
+	}
+	return err
+}
+
+// info is what the rows of a text file say of it.
+func (h *home) info(f *extract.File) transform.FileInfo {
+	info := transform.FileInfo{HomeID: h.job.Home.ID, Store: string(f.Store), Path: f.Path, Rel: f.Rel, Mem: h.r.mem()}
+	if !f.MTime.IsZero() {
+		info.MTime = values.Int{V: f.MTime.UnixMicro(), OK: true}
+	}
+	return info
+}
+
+func (h *home) sourceOptions() extract.SourceOptions {
+	return extract.SourceOptions{Mem: h.r.mem(), Scratch: h.r.Warehouse.Scratch()}
+}
+
+func (h *home) text(f *extract.File, mode extract.TextMode) *extract.TextFileSource {
+	return extract.NewTextFile(&h.job.Home, f, mode, h.sourceOptions())
+}
+
+// file reads one file for its rows and writes its row of sources.
+func (h *home) file(ctx context.Context, f *extract.File, overlap *transform.Overlap, call *transform.LoggedCall, digest string) error {
+	if f.Status != extract.Read {
+		h.sourceRow(f, extract.Report{Status: f.Status, Note: f.Note, Size: f.Size, SHA256: f.SHA256}, transform.Tally{})
+		return h.failed
+	}
+	spool := &spool{dir: h.r.Warehouse.Scratch()}
+	defer spool.close()
+	info := h.info(f)
+	switch f.Store {
+	case extract.SessionsDB:
+		return h.database(ctx, f, overlap, spool)
+	case extract.LegacyJSONL:
+		return h.textFile(ctx, f, extract.JSONLines, transform.NewLegacyJSONL(info, overlap, spool.open))
+	case extract.LLMRequestLog:
+		return h.textFile(ctx, f, extract.JSONLines, transform.NewRequestLog(info, overlap, spool.open, digest, call))
+	case extract.CLIHistory:
+		return h.textFile(ctx, f, extract.History, transform.NewCLIHistory(info, overlap))
+	case extract.PermissionYAML:
+		return h.textFile(ctx, f, extract.Document, transform.NewPermissionYAML(info))
+	case extract.ToolPermissionsJSON:
+		return h.textFile(ctx, f, extract.Document, transform.NewToolPermissions(info))
+	case extract.RoamingTrust:
+		return h.textFile(ctx, f, extract.Document, transform.NewRoamingTrust(info))
+	case extract.RoamingDirectory:
+		return h.textFile(ctx, f, extract.Document, transform.NewRoamingDirectory(info))
+	case extract.ScheduleJSON:
+		return h.textFile(ctx, f, extract.Document, transform.NewSchedules(info))
+	}
+	h.sourceRow(f, extract.Report{Status: extract.NotRead, Note: f.Note, Size: f.Size, SHA256: f.SHA256}, transform.Tally{})
+	return h.failed
+}
+
+func (h *home) database(ctx context.Context, f *extract.File, overlap *transform.Overlap, spool *spool) error {
+	source := extract.NewSessionsDB(&h.job.Home, f, h.sourceOptions())
+	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open, Overlap: overlap}
+	if err := h.drain(tables.Tables(ctx, source.Records(ctx))); err != nil {
+		return err
+	}
+	report, tally := source.Report(), tables.Tally()
+	if err := h.check(f, tally, report.Records); err != nil {
+		return err
+	}
+	h.sourceRow(f, report, tally)
+	return h.failed
+}
+
+// textFile reads a text file: its tally must account for each record, which is
+// a line or an entry, the whole file of a request log, an item of a document.
+func (h *home) textFile(ctx context.Context, f *extract.File, mode extract.TextMode, store transform.TextStore) error {
+	source := h.text(f, mode)
+	if err := h.drain(store.Tables(ctx, source.Records(ctx))); err != nil {
+		return err
+	}
+	report, tally := source.Report(), store.Tally()
+	records := report.Records
+	switch {
+	case f.Store == extract.LLMRequestLog:
+		records = min(records, 1)
+	case mode == extract.Document:
+		records = tally.Records() // how many items there are the transform alone can say
+	}
+	if err := h.check(f, tally, records); err != nil {
+		return err
+	}
+	if store.Malformed() && (report.Status == extract.Read || report.Status == extract.Partial) {
+		report.Status = extract.Malformed
+	}
+	h.sourceRow(f, report, tally)
+	return h.failed
+}
+
+func (h *home) check(f *extract.File, tally transform.Tally, records int64) error {
+	err := tally.Check(records)
+	if err == nil {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Internal, Op: "reconcile", Home: h.job.Home.ID, Source: string(f.Store), Path: f.Path, Err: err,
+		Hint: "This is a fault of gander: the home was not committed. Please report it."}
+}
