@@ -31,7 +31,7 @@ type Config struct {
 	Strict      bool   `mapstructure:"strict"`
 	JSON        bool   `mapstructure:"json"`
 	Workers     int    `mapstructure:"workers"`      // homes at a time; 0: one per processor
-	MemoryLimit string `mapstructure:"memory-limit"` // of DuckDB, such as 256MB
+	MemoryLimit string `mapstructure:"memory-limit"` // of DuckDB, such as 256MB; "": what it needs
 	MaxScratch  string `mapstructure:"max-scratch"`  // bytes that archives may unpack to, such as 64GB
 	Format      string `mapstructure:"format"`
 	Output      string `mapstructure:"output"`
@@ -41,7 +41,7 @@ type Config struct {
 
 // Defaults returns the settings when nothing is said.
 func Defaults() Config {
-	return Config{Warehouse: "warehouse", LogFormat: "text", MemoryLimit: "256MB", MaxScratch: "64GB"}
+	return Config{Warehouse: "warehouse", LogFormat: "text", MaxScratch: "64GB"}
 }
 
 // Load merges file, if one is named, the environment and the flags. Every
@@ -100,7 +100,7 @@ func (c *Config) check() error {
 	if c.MaxScratchBytes, ok = parseSize(c.MaxScratch); !ok {
 		return bad("max-scratch", c.MaxScratch, "a size such as 500MB or 64GB")
 	}
-	if _, ok := parseSize(c.MemoryLimit); !ok {
+	if _, ok := parseSize(c.MemoryLimit); !ok && c.MemoryLimit != "" {
 		return bad("memory-limit", c.MemoryLimit, "a size such as 500MB or 4GB")
 	}
 	return nil

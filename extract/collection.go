@@ -200,6 +200,11 @@ func (m *manifest) add(line []byte, seen map[string]int) error {
 		at = rest
 	}
 	kind := interestIn(at)
+	if source := fsPath(v.Path); kind == noInterest && interestIn(source) != noInterest {
+		// The file lies where no store is looked for: it is missing where it
+		// should be, and that is said.
+		at, kind = source, interestIn(source)
+	}
 	if at == "" || kind == noInterest || kind == waypoint && v.Status == collected {
 		return nil
 	}
@@ -274,7 +279,7 @@ func unixTime(sec, nsec int64) time.Time {
 	if sec <= 0 || sec > 10_000_000_000 {
 		return time.Time{}
 	}
-	return time.Unix(sec, nsec).UTC()
+	return time.Unix(sec, nsec).UTC() // Open drops what is out of range, with an issue
 }
 
 // textTime reads a time as RFC 3339 writes it, with a space for the T and

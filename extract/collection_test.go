@@ -105,6 +105,20 @@ func TestWindowsCollection(t *testing.T) {
 	})
 }
 
+// A file that lies where no store is looked for is missing where it should be.
+func TestManifestElsewhere(t *testing.T) {
+	const db = "/home/a/.local/share/goose/sessions/sessions.db"
+	row := fakeRow{User: "a", Home: "/home/a", Path: db, Size: 1, Status: collected, ArchivePath: "fs/x/y"}
+	files := fakeCollection("srv", "/home/a", "a", nil, row)
+	files["fs/x/y"] = "z"
+	dir := t.TempDir()
+	plant(t, dir, files)
+	o := openAll(t, Options{}, dir)
+	if len(o.Homes) != 1 || len(o.Homes[0].Files) != 1 || o.Homes[0].Files[0].Path != db || o.Homes[0].Files[0].Status != Missing {
+		t.Errorf("%+v", o.Homes)
+	}
+}
+
 func TestManifestStatuses(t *testing.T) {
 	const logs = "/home/a/.local/state/goose/logs/llm_request.%d.jsonl"
 	var rows []fakeRow

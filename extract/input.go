@@ -141,7 +141,11 @@ func open(ctx context.Context, inputs []string, opt Options, sc *scratch) (_ *Op
 		return nil, err
 	}
 	opened.InputIssues = slices.Concat(append([][]Issue{o.issues}, issues...)...)
-	opened.Homes, opened.Superseded = supersede(slices.Concat(homes...))
+	found := slices.Concat(homes...)
+	for i := range found {
+		found[i].clean()
+	}
+	opened.Homes, opened.Superseded = supersede(found)
 	return opened, nil
 }
 

@@ -495,7 +495,7 @@ func (r *sessionsReader) tellUsage() error {
 	}
 	defer reader.Close()
 	w := r.out.Table(schemas.RawUsage)
-	return reader.Scan(r.ctx, func(id int64, v []sqlitero.Value) error {
+	return r.scanWith(reader, t, func(id int64, v []sqlitero.Value) error {
 		w.Int(id)
 		r.cells(w, t, usageFields, id, v)
 		w.End()

@@ -86,11 +86,12 @@ func (x *messageIndex) runs(ordinal int) iter.Seq[[]int64] {
 	}
 }
 
-// runs yields the stretches of ids at consecutive positions.
+// runs yields the stretches of ids that rise at consecutive positions; in a
+// damaged table they may not.
 func runs(positions []int32, ids []int64, yield func([]int64) bool) {
 	for len(positions) > 0 {
 		n := 1
-		for n < len(positions) && positions[n] == positions[n-1]+1 {
+		for n < len(positions) && positions[n] == positions[n-1]+1 && ids[positions[n]] > ids[positions[n-1]] {
 			n++
 		}
 		if !yield(ids[positions[0] : int(positions[0])+n]) {
@@ -179,13 +180,23 @@ func (r *sessionsReader) scan(t *storedTable, exprs []string, row sqlitero.Row) 
 	}
 	defer reader.Close()
 	t.counted = true
-	return reader.Scan(r.ctx, func(id int64, v []sqlitero.Value) error {
+	return r.scanWith(reader, t, func(id int64, v []sqlitero.Value) error {
 		t.count++
 		return row(id, v)
 	}, func(g sqlitero.Gap) error {
 		t.counted = false
 		return r.gap(t.name)(g)
 	})
+}
+
+// scanWith scans a table and tells of rowids that came again: what had one of
+// them may be lost.
+func (r *sessionsReader) scanWith(reader *sqlitero.Reader, t *storedTable, row sqlitero.Row, gap func(sqlitero.Gap) error) error {
+	if err := reader.Scan(r.ctx, row, gap); err != nil || reader.Again() == nil {
+		return err
+	}
+	t.counted = false
+	return r.gap(t.name)(*reader.Again())
 }
 
 // messageIDs collects message ids: 16 bytes each.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +26,9 @@ func (a *app) exportCommand() *cobra.Command {
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: duckdb.Relations(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.checkOutput(cmd.Context()); err != nil {
+				return err
+			}
 			format := orDefault(a.config.Format, "jsonl")
 			switch format {
 			case "jsonl", "csv":
@@ -40,6 +46,53 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringP("output", "o", "", "write to this `file` (0600) instead of standard output")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv", "parquet"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// checkOutput refuses a file in the warehouse or in something that it was made
+// from: evidence is never written to.
+func (a *app) checkOutput(ctx context.Context) error {
+	if a.config.Output == "" {
+		return nil
+	}
+	output, err := filepath.Abs(a.config.Output)
+	if err == nil {
+		output, err = filepath.EvalSymlinks(filepath.Dir(output))
+	}
+	if err != nil {
+		return &fault.Error{Kind: fault.Output, Op: "export", Path: a.config.Output, Err: err}
+	}
+	protected := []string{a.config.Warehouse}
+	db, err := duckdb.Open(ctx, a.config.Warehouse)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	rows, err := db.Query(ctx, "SELECT DISTINCT unnest(CAST(inputs AS VARCHAR[])) FROM runs UNION SELECT DISTINCT input FROM homes")
+	if err != nil {
+		return err
+	}
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		if input, ok := row[0].(string); ok {
+			protected = append(protected, input)
+		}
+	}
+	for _, dir := range protected {
+		resolved, err := filepath.Abs(dir)
+		if err == nil {
+			resolved, err = filepath.EvalSymlinks(resolved)
+		}
+		if err != nil {
+			continue // it is not here
+		}
+		if rel, err := filepath.Rel(resolved, output); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return &fault.Error{Kind: fault.Usage, Op: "export", Path: a.config.Output, Err: fmt.Errorf("it lies in %s", dir),
+				Hint: "Write the export outside of the warehouse and of its inputs."}
+		}
+	}
+	return nil
 }
 
 // exportRows streams a relation; a file appears when it is complete.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -36,7 +35,7 @@ A home that the warehouse has already is replaced; the others stay.`,
   gander run host-01.tar.gz host-02.tar.gz -o warehouse
   gander run --live -o ~/goose-warehouse
   gander run /evidence -o warehouse --json | jq .problems`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args) },
 	}
 	cmd.Flags().StringP("output", "o", "", "directory of the warehouse; same as --warehouse")
 	cmd.Flags().Bool("live", false, "read this machine's own home, while Goose may be running")
@@ -45,7 +44,7 @@ A home that the warehouse has already is replaced; the others stay.`,
 	cmd.Flags().Bool("strict", false, "exit 1 for bad records too")
 	cmd.Flags().Bool("json", false, "print the summary as JSON")
 	cmd.Flags().Int("workers", d.Workers, "homes to read at a time; 0: one per processor")
-	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB")
+	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB; none: 256MB, and more only for a value that needs it")
 	cmd.Flags().String("max-scratch", d.MaxScratch, "bytes that archives may unpack to, such as 64GB")
 	return cmd
 }
@@ -77,9 +76,12 @@ type runRecord struct {
 	InputBytes      int64    `json:"input_bytes"`
 }
 
-func (a *app) run(ctx context.Context, inputs []string) (err error) {
+func (a *app) run(cmd *cobra.Command, inputs []string) (err error) {
+	ctx := cmd.Context()
 	if a.config.Output != "" {
 		a.config.Warehouse = a.config.Output
+	} else if cmd.Flags().Changed("output") {
+		return &fault.Error{Kind: fault.Usage, Op: "run", Err: errors.New("-o is empty"), Hint: "Name the directory of the warehouse."}
 	}
 	if len(inputs) == 0 && !a.config.Live {
 		return &fault.Error{Kind: fault.Usage, Op: "run", Err: errors.New("no input"), Hint: "Name what to read: gander run INPUT... -o WAREHOUSE, or --live for this machine's own home."}

@@ -31,8 +31,8 @@ type Options struct {
 	// inside the warehouse. Nothing is left in it.
 	Scratch string
 
-	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" leaves
-	// it at DuckDB's 80 % of the machine.
+	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" begins
+	// with 256MB and takes more only when a value needs it.
 	MemoryLimit string
 
 	// Threads is the number of threads that load; 0 takes every processor.
@@ -47,10 +47,11 @@ func Build(ctx context.Context, dir string, opts Options) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &fault.Error{
-			Kind: fault.Output, Op: "build database", Path: filepath.Join(dir, FileName), Err: err,
-			Hint: "The Parquet files are complete; free what is short and run `gander run` again to build the database from them.",
+		hint := "The Parquet files are complete; free what is short and run `gander run` again to build the database from them."
+		if outOfMemory(err) {
+			hint = "The Parquet files are complete; run `gander run` again with a higher --memory-limit to build the database from them."
 		}
+		return &fault.Error{Kind: fault.Output, Op: "build database", Path: filepath.Join(dir, FileName), Err: err, Hint: hint}
 	}
 	return nil
 }
@@ -69,7 +70,24 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 
 	path := filepath.Join(scratch, FileName)
-	if err := fill(ctx, dir, path, filepath.Join(scratch, "spill"), opts); err != nil {
+	limits := []string{opts.MemoryLimit}
+	if opts.MemoryLimit == "" {
+		limits = memorySteps
+	}
+	for i, limit := range limits {
+		opts.MemoryLimit = limit
+		err = fill(ctx, dir, path, filepath.Join(scratch, "spill"), opts)
+		if err == nil || i == len(limits)-1 || !outOfMemory(err) || ctx.Err() != nil {
+			break
+		}
+		// A single value can need more than the limit: begin again with more,
+		// on one thread, since each thread holds one.
+		opts.Threads = 1
+		if err = os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	if err != nil {
 		return err
 	}
 	// A log beside the old database would be replayed into the new one.
@@ -79,6 +97,12 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 	}
 	return publish(path, target)
 }
+
+// memorySteps are the memory limits that are tried one after another when none
+// is given: the last leaves it at DuckDB's 80 % of the machine.
+var memorySteps = []string{"256MB", "1GB", "4GB", ""}
+
+func outOfMemory(err error) bool { return strings.Contains(err.Error(), "Out of Memory") }
 
 // publish makes a finished file durable under its final name.
 func publish(path, target string) error {

@@ -316,3 +316,35 @@ func TestBuildFails(t *testing.T) {
 		}
 	})
 }
+
+// A value that needs more memory than the first limit is loaded all the same.
+func TestBuildLargeValue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loads a value of 80 MB")
+	}
+	ctx := context.Background()
+	dir := t.TempDir()
+	arguments := `"` + strings.Repeat("x", 80<<20) + `"`
+	writeParquet(t, dir, "h", schemas.ToolCalls, "a.parquet", row{"arguments": arguments})
+	err := Build(ctx, dir, Options{MemoryLimit: memorySteps[0]})
+	if err == nil || !outOfMemory(err) || !strings.Contains(fault.HintOf(err), "--memory-limit") {
+		t.Errorf("a limit that was given holds: %v (hint %q)", err, fault.HintOf(err))
+	}
+	if err := Build(ctx, dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(ctx, "SELECT strlen(CAST(arguments AS VARCHAR)) FROM tool_calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range rows.All() {
+		if err != nil || r[0] != int64(len(arguments)) {
+			t.Errorf("%v, %v", r, err)
+		}
+	}
+}

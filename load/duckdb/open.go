@@ -158,9 +158,14 @@ func (d *DB) Relation(ctx context.Context, name string) (*Rows, error) {
 }
 
 // unlocked matches the functions that change settings in spite of a locked
-// configuration. A log that is to go to a file is refused only when it is
+// configuration, and those that run a text as a query, in which their names
+// would not be seen. A log that is to go to a file is refused only when it is
 // written, and by then DuckDB can no longer be closed without an abort.
-var unlocked = regexp.MustCompile(`(?i)((en|dis)able_(logging|profiling)|truncate_duckdb_logs)\W*\(`)
+var unlocked = regexp.MustCompile(`(?i)\b((?:en|dis)able_(?:logging|profiling)|truncate_duckdb_logs|query|query_table|json_execute_serialized_sql)"?\s*\(`)
+
+// literals matches what of a query is text or comment and no code. A text that
+// is not closed is left to DuckDB, which refuses it.
+var literals = regexp.MustCompile(`(?s)'(?:[^']|'')*'|\$\$.*?\$\$|\$[A-Za-z_]\w*\$.*?\$[A-Za-z_]\w*\$|--[^\n]*|/\*.*?\*/`)
 
 // Query runs one statement that reads, with args for its parameters: nil,
 // bool, int, int64, float64, string and time.Time. The caller closes the rows.
@@ -183,7 +188,7 @@ func (d *DB) query(ctx context.Context, sql string, args []any) (*Rows, error) {
 	if strings.ContainsRune(sql, 0) {
 		return nil, errors.New("the query has a NUL character")
 	}
-	if f := unlocked.FindStringSubmatch(sql); f != nil {
+	if f := unlocked.FindStringSubmatch(literals.ReplaceAllString(sql, " ")); f != nil {
 		return nil, fmt.Errorf("%s is refused: the configuration is locked", strings.ToLower(f[1]))
 	}
 	s, err := d.db.connect()

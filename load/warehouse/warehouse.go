@@ -287,6 +287,9 @@ func (w *Warehouse) writable(op string) error {
 	return nil
 }
 
+// maxID is the longest id in bytes: "home_id=<id>" and "<id>.json" are file names.
+const maxID = 240
+
 // validID refuses what cannot be the name of a home's or run's files.
 func validID(id string) error {
 	bad := func(r rune) bool {
@@ -295,8 +298,8 @@ func validID(id string) error {
 	switch {
 	case id == "" || id == "." || id == ".." || id == noHome:
 		return fmt.Errorf("%q cannot be an id", id)
-	case len(id) > 200:
-		return fmt.Errorf("an id has at most 200 bytes, this has %d", len(id))
+	case len(id) > maxID:
+		return fmt.Errorf("an id has at most %d bytes, this has %d", maxID, len(id))
 	case strings.ContainsFunc(id, bad):
 		return fmt.Errorf("id %q holds other characters than A-Z, a-z, 0-9, '.', '_' and '-'", id)
 	}

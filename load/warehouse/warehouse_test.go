@@ -375,7 +375,7 @@ func TestCommitRefuses(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	w := mustOpen(t, t.TempDir())
-	for _, id := range []string{"", ".", "..", "none", "a/b", `a\b`, "../x", "a\x00", "a b", "ü", "a\n", "C:", strings.Repeat("a", 201)} {
+	for _, id := range []string{"", ".", "..", "none", "a/b", `a\b`, "../x", "a\x00", "a b", "ü", "a\n", "C:", strings.Repeat("a", 241)} {
 		if s, err := w.Stage(id); err == nil {
 			t.Errorf("%q is taken: %s", id, s.Dir())
 		}
@@ -383,7 +383,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("run %q is taken", id)
 		}
 	}
-	for _, id := range []string{"linux-01-alice-0a1b2c3d", "...", "-", "none-x", strings.Repeat("a", 200)} {
+	for _, id := range []string{"linux-01-alice-0a1b2c3d", "...", "-", "none-x", strings.Repeat("a", 240)} {
 		commit(t, w, id, version(1, "events"))
 	}
 	if homes, err := w.Homes(); err != nil || len(homes) != 5 {

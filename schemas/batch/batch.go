@@ -3,8 +3,11 @@
 package batch
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -98,14 +101,21 @@ func (w *Writer) next(kinds ...schemas.Kind) array.Builder {
 // Null appends NULL to the next column, whatever its kind.
 func (w *Writer) Null() { w.next().AppendNull() }
 
-// Text appends a text that is there.
+// Text appends a text that is there. Texts are UTF-8: a reader would refuse
+// the whole file for one that is not, so what is left of that is replaced.
 func (w *Writer) Text(s string) {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
 	w.next(schemas.Text, schemas.JSON).(*array.StringBuilder).Append(s)
 	w.bytes += len(s)
 }
 
 // Bytes appends a text that is there; b is copied.
 func (w *Writer) Bytes(b []byte) {
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	}
 	w.next(schemas.Text, schemas.JSON).(*array.StringBuilder).BinaryBuilder.Append(b)
 	w.bytes += len(b)
 }

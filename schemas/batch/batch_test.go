@@ -107,6 +107,24 @@ func TestValues(t *testing.T) {
 	set.Flush()
 }
 
+// No text leaves the builder that a reader would refuse the file for.
+func TestInvalidUTF8(t *testing.T) {
+	set := NewSet(memory.DefaultAllocator, func(r arrow.RecordBatch) bool {
+		if a, g := r.Column(0).(*array.String).Value(0), r.Column(6).(*array.String).Value(0); a != "a\uFFFDb" || g != "\"\uFFFD\"" {
+			t.Errorf("%q, %q", a, g)
+		}
+		return true
+	})
+	w := set.Table(table)
+	w.Text("a\xffb")
+	for range 5 {
+		w.Null()
+	}
+	w.Bytes([]byte("\"\xe9\""))
+	w.End()
+	set.Flush()
+}
+
 // A consumer that wants no more is not asked again, and nothing leaks.
 func TestStop(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())

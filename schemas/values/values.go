@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -207,8 +208,9 @@ func invalidLen(s string) int {
 	return n
 }
 
-// RealText writes a REAL as SQLite's CAST(x AS TEXT) would tell it apart from
-// an integer: shortest digits that read back as v, with at least one decimal.
+// RealText writes a REAL as SQLite does, told apart from an integer by at
+// least one decimal, with the shortest digits that read back as v. An exponent
+// comes where SQLite has one: below 0.0001 and from 1e15.
 func RealText(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -218,13 +220,18 @@ func RealText(v float64) string {
 	case math.IsInf(v, -1):
 		return "-Inf"
 	}
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	for i := 0; i < len(s); i++ {
-		if s[i] == '.' || s[i] == 'e' {
-			return s
+	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e15 {
+		s := strconv.FormatFloat(v, 'f', -1, 64)
+		if strings.IndexByte(s, '.') < 0 {
+			s += ".0"
 		}
+		return s
 	}
-	return s + ".0"
+	s := strconv.FormatFloat(v, 'e', -1, 64)
+	if strings.IndexByte(s, '.') < 0 {
+		s = strings.Replace(s, "e", ".0e", 1)
+	}
+	return s
 }
 
 // WholeFloat returns v as an integer when it is one that fits int64.

@@ -168,7 +168,10 @@ func TestRawPrefix(t *testing.T) {
 }
 
 func TestRealText(t *testing.T) {
-	for v, want := range map[float64]string{1: "1.0", 1.5: "1.5", -0.25: "-0.25", 1e300: "1e+300", 0.1: "0.1"} {
+	for v, want := range map[float64]string{
+		0: "0.0", 1: "1.0", 1.5: "1.5", -0.25: "-0.25", 0.1: "0.1", 1796068329.5: "1796068329.5", 1234567.5: "1234567.5",
+		0.0001: "0.0001", 0.00001: "1.0e-05", 999999999999999: "999999999999999.0", 1e15: "1.0e+15", 1.25e20: "1.25e+20", 1e300: "1.0e+300",
+	} {
 		if got := RealText(v); got != want {
 			t.Errorf("RealText(%v) = %q, want %q", v, got, want)
 		}

@@ -27,6 +27,8 @@ type Reader struct {
 	span   *Stmt // rows of a range of rowids
 	leaves []leaf
 	walked bool
+	strays map[int64]bool // rowids that are higher than those behind them
+	twice  *Gap           // rowids that came again
 }
 
 // Row receives a row: its rowid and the selected values, which are only valid
@@ -52,6 +54,34 @@ func (db *DB) Reader(t *Table, exprs []string, where string) (*Reader, error) {
 // Close frees the statement.
 func (r *Reader) Close() { r.span.Close() }
 
+// maxStrays bounds the rowids out of order that are remembered of a table.
+const maxStrays = 1 << 16
+
+// stray notes a row whose rowid is higher than those behind it.
+func (r *Reader) stray(id int64) {
+	if r.strays == nil {
+		r.strays = map[int64]bool{}
+	}
+	r.strays[id] = true
+}
+
+var errAgain = errors.New("rowids come again: a page is read twice, or a row has another's rowid")
+
+// again notes a rowid that was read before. A row with the rowid of another
+// cannot be told from the other read twice.
+func (r *Reader) again(id int64) {
+	if r.twice == nil {
+		r.twice = &Gap{id, id, errAgain}
+	}
+	r.twice.From, r.twice.To = min(r.twice.From, id), max(r.twice.To, id)
+}
+
+// Again returns the span of rowids that came again in Scan, nil when none did.
+func (r *Reader) Again() *Gap { return r.twice }
+
+// strayed reports that no more such rows can be told from rows read twice.
+func (r *Reader) strayed(id int64) bool { return r.strays[id] || len(r.strays) >= maxStrays }
+
 // rows calls row for the rows in [from, to] until the first error, and returns
 // the lowest rowid that was not read yet. damage is SQLite's error.
 func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64, done bool, damage, err error) {
@@ -63,6 +93,7 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 	}
 	defer rows.Close()
 	next = from
+	before := from // next, before the last row
 	for n := 0; rows.Next(); n++ {
 		if n&63 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -72,7 +103,18 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 		v := rows.Values()
 		id, _ := v[0].(int64)
 		if id < next {
-			continue // two parents of one page: it was read already
+			// Either the row before has a rowid that is too high, and what
+			// follows is read for the first time; or a page has two parents,
+			// and it was read already.
+			if id < before || id == next-1 || r.strayed(next-1) || r.strays[id] {
+				r.again(id)
+				continue
+			}
+			r.stray(next - 1)
+			next = before
+		}
+		if r.strays[id] {
+			continue
 		}
 		if err := row(id, v[1:]); err != nil {
 			return next, false, nil, err
@@ -80,15 +122,15 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 		if id == math.MaxInt64 {
 			return id, true, nil, nil
 		}
-		next = id + 1
+		before, next = next, id+1
 	}
 	return next, rows.Err() == nil, rows.Err(), ctx.Err()
 }
 
 // Scan calls row for every row of the table that can be read, in order of
-// rowid, and gap for every range that cannot. Each error costs one leaf page
-// and at most two queries per cell of it; since the rowid it goes on from
-// rises each time, it ends.
+// rowid where the table has them so, and gap for every range that cannot. Each
+// error costs one leaf page and at most two queries per cell of it; since the
+// rowid it goes on from rises each time, it ends.
 func (r *Reader) Scan(ctx context.Context, row Row, gap func(Gap) error) error {
 	var open *Gap
 	flush := func() error {
