@@ -11,7 +11,7 @@ FUZZTIME ?= 10s
 
 # Packages without cgo: they build and test in seconds. load/duckdb and
 # cmd/gander link DuckDB, which takes a minute.
-PURE := ./configs/... ./extract/... ./load/parquet/... ./load/pipeline/... ./load/render/... ./load/warehouse/... ./schemas/... ./transform/...
+PURE := ./configs/... ./extract/... ./load/parquet/... ./load/pipeline/... ./load/render/... ./load/verify/... ./load/warehouse/... ./schemas/... ./transform/...
 
 .PHONY: help
 help: ## list the targets

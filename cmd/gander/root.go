@@ -102,7 +102,7 @@ cannot be written or is not gander's; 130 interrupted.`,
 	root.PersistentFlags().StringP("warehouse", "w", d.Warehouse, "directory of the warehouse")
 	root.PersistentFlags().StringVar(&a.configFile, "config", "", "read settings from this YAML `file` (GANDER_CONFIG)")
 	root.PersistentFlags().String("log-format", d.LogFormat, "form of messages on stderr: text or json")
-	root.AddCommand(a.runCommand(), a.discoverCommand(), a.sqlCommand(), a.exportCommand(), a.schemaCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.discoverCommand(), a.sqlCommand(), a.exportCommand(), a.verifyCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 
