@@ -30,6 +30,7 @@ type Config struct {
 	Live        bool   `mapstructure:"live"`
 	Strict      bool   `mapstructure:"strict"`
 	JSON        bool   `mapstructure:"json"`
+	SkipDeleted bool   `mapstructure:"skip-deleted"`
 	Workers     int    `mapstructure:"workers"`      // homes at a time; 0: one per processor
 	MemoryLimit string `mapstructure:"memory-limit"` // of DuckDB, such as 256MB; "": what it needs
 	MaxScratch  string `mapstructure:"max-scratch"`  // bytes that archives may unpack to, such as 64GB
@@ -51,7 +52,7 @@ func Load(flags *pflag.FlagSet, file string) (Config, error) {
 	d := Defaults()
 	for key, value := range map[string]any{
 		"warehouse": d.Warehouse, "log-format": d.LogFormat, "host": d.Host, "user": d.User, "live": d.Live, "strict": d.Strict,
-		"json": d.JSON, "workers": d.Workers, "memory-limit": d.MemoryLimit, "max-scratch": d.MaxScratch, "format": d.Format, "output": d.Output,
+		"json": d.JSON, "skip-deleted": d.SkipDeleted, "workers": d.Workers, "memory-limit": d.MemoryLimit, "max-scratch": d.MaxScratch, "format": d.Format, "output": d.Output,
 	} {
 		v.SetDefault(key, value)
 	}

@@ -109,7 +109,7 @@ func NameOf(s *arrow.Schema) string {
 func Tables() []*Table {
 	return []*Table{
 		Homes, Sources, DBTables, Sessions, Messages, Events, ToolCalls, Usage, LLMRequests, RecoveredMessages,
-		Permissions, Schedules, RoamingPeers, DedupLinks, Issues,
+		RecoveredRows, RecoveredEvents, Permissions, Schedules, RoamingPeers, DedupLinks, Issues,
 	}
 }
 

@@ -80,7 +80,8 @@ type eventWriter struct {
 	file   string
 	seq    int64
 	key    []byte
-	seen   map[string]uint32 // how often an identity came up in the current record
+	seen   map[string]uint32   // how often an identity came up in the current record
+	tail   func(*batch.Writer) // appends the columns behind those of events; nil when there are none
 }
 
 // restart begins the numbering of another session.
@@ -125,6 +126,9 @@ func (w *eventWriter) write(p *place, e *event) string {
 		o.Null()
 	}
 	w.origin(o, p)
+	if w.tail != nil {
+		w.tail(o)
+	}
 	o.End()
 	return id
 }

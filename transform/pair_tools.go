@@ -70,7 +70,7 @@ type asked struct {
 // arguments.
 type pairer struct {
 	events *eventWriter
-	out    *batch.Writer
+	out    *batch.Writer // nil: only the names of tools are asked for
 	spool  func() (Spool, error)
 
 	session optText
@@ -79,7 +79,6 @@ type pairer struct {
 	held    int   // bytes of arguments in memory
 	file    Spool
 	written int64
-	calls   int64
 }
 
 // restart begins another session. The one before must have been closed.
@@ -96,6 +95,9 @@ func (p *pairer) ask(message int64, r request) error {
 	r.id = strings.Clone(r.id)
 	for _, t := range []*optText{&r.name, &r.extension, &r.pair.provider, &r.pair.model, &r.copiedFrom, &r.origin.table} {
 		t.s = strings.Clone(t.s)
+	}
+	if p.out == nil {
+		r.arguments = optText{}
 	}
 	r.length = len(r.arguments.s)
 	if p.held+r.length > argumentsInMemory && r.length > 0 {
@@ -207,7 +209,9 @@ func status(req *request, res *response) string {
 
 // write appends a row of tool_calls; either half may be nil, not both.
 func (p *pairer) write(req *request, res *response, id string) error {
-	p.calls++
+	if p.out == nil {
+		return nil
+	}
 	var rq request
 	var rs response
 	if req != nil {

@@ -44,6 +44,7 @@ type SessionsDB struct {
 	Overlap *Overlap
 
 	tally Tally
+	facts map[uint64]sessionFacts // by the hash of the session's id
 }
 
 // Tally accounts for what went through Tables. It is valid after it.
@@ -76,6 +77,7 @@ func (t *SessionsDB) Tables(ctx context.Context, in iter.Seq2[arrow.RecordBatch,
 			return
 		}
 		set.Flush()
+		t.facts = r.facts
 		t.tally = r.tally
 		t.tally.Issues = r.issues.n
 	}
@@ -145,10 +147,11 @@ type servedBy struct {
 	mixed bool // more than one
 }
 
-// sessionFacts is what usage needs of a session, by the hash of its id.
+// sessionFacts is what rows apart from a session's own need of it.
 type sessionFacts struct {
 	provider optText
 	project  optText
+	model    string
 }
 
 func newSessionsReader(ctx context.Context, t *SessionsDB, set *batch.Set) *sessionsReader {
@@ -313,6 +316,7 @@ func (r *sessionsReader) begin() error {
 	r.facts[xxh3.HashString(id.s)] = sessionFacts{
 		provider: optText{strings.Clone(s.pair.provider.s), s.pair.provider.ok},
 		project:  optText{strings.Clone(s.project.s), s.project.ok},
+		model:    s.current,
 	}
 	r.sessionEvents(at, bad)
 	r.tally.WithRows++
@@ -342,32 +346,38 @@ func (r *sessionsReader) sessionEvents(at row, badConfig string) {
 	s := &r.session
 	p := r.sessionPlace()
 	when := at.micros("created_at")
-	fact := func(kind, text string) string {
-		return r.emit(&p, &event{kind: kind, turnType: "system", at: when, block: -1, pair: s.pair, text: some(text)})
+	sessionFactsOf(at.str, s.project.s, s.pair.provider.s, s.current, func(kind, text string) {
+		id := r.emit(&p, &event{kind: kind, turnType: "system", at: when, block: -1, pair: s.pair, text: some(text)})
+		if kind == "session_start" {
+			r.t.Overlap.databaseSession(s.id.s, refOf(id, when))
+		}
+	})
+	if s.current == "" && badConfig != "" {
+		r.badRecord(&p, "sessions.model_config_json", badConfig, at.value("model_config_json"))
 	}
+}
+
+// sessionFactsOf tells a session's row as events: get reads its columns.
+func sessionFactsOf(get func(column string) string, project, provider, model string, fact func(kind, text string)) {
 	labelled := func(label, column string) string {
-		if v := at.str(column); v != "" {
+		if v := get(column); v != "" {
 			return label + v
 		}
 		return ""
 	}
-	start := fact("session_start", joined("session start", at.str("name"), at.str("description"), labelled("type=", "session_type"),
+	fact("session_start", joined("session start", get("name"), get("description"), labelled("type=", "session_type"),
 		labelled("parent=", "parent_session_id"), labelled("schedule=", "schedule_id"), labelled("archived=", "archived_at_text")))
-	r.t.Overlap.databaseSession(s.id.s, refOf(start, when))
-	if s.kind == "gateway" {
-		fact("session_relayed", gatewayText(s.project.s, at.str("name")))
+	if get("session_type") == "gateway" {
+		fact("session_relayed", gatewayText(project, get("name")))
 	}
-	if mode := at.str("goose_mode"); mode != "" {
+	if mode := get("goose_mode"); mode != "" {
 		fact("permission_mode", "permission mode: "+mode)
 	}
-	if s.current != "" {
-		provider := s.pair.provider.s
+	if model != "" {
 		if provider == "" {
 			provider = "-"
 		}
-		fact("model", "model: "+s.current+" provider="+provider)
-	} else if badConfig != "" {
-		r.badRecord(&p, "sessions.model_config_json", badConfig, at.value("model_config_json"))
+		fact("model", "model: "+model+" provider="+provider)
 	}
 }
 

@@ -48,6 +48,21 @@ func TestReal(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			t.Logf("%s", out)
+			for what, c := range map[string]struct{ query, want string }{
+				"what only request logs hold": {`SELECT "user", r.kind, count(*) AS n FROM recovered_messages r JOIN homes USING (home_id) GROUP BY ALL ORDER BY ALL`,
+					"user,kind,n\nalice,text,1\nbob,tool_response,1\ngone,tool_response,1\ngone,turn_context,1\n"},
+				"what was deleted": {`SELECT "user", source_table, count(*) AS n FROM recovered_rows JOIN homes USING (home_id) WHERE change = 'deleted' AND source_table <> 'sessions' GROUP BY ALL ORDER BY ALL`,
+					"user,source_table,n\nalice,messages,3\nalice,usage_ledger,1\nbob,messages,5\ngone,messages,5\ngone,usage_ledger,2\n"},
+				"whose sessions were": {`SELECT DISTINCT "user", session_id FROM recovered_rows JOIN homes USING (home_id) WHERE change = 'deleted' AND source_table = 'sessions' ORDER BY ALL`,
+					"user,session_id\nalice,20261130_8\ngone,20261130_1\n"},
+				"the permission mode before": {`SELECT "user", old_value, new_value FROM session_changes WHERE setting = 'goose_mode'`, "user,old_value,new_value\nbob,approve,smart_approve\n"},
+				// What was deleted and what request logs and history gave of it agree.
+				"texts that only the log has": {`SELECT DISTINCT "user", turn_type FROM deleted_timeline WHERE also_in = '' AND turn_type <> 'system' AND text NOT LIKE '[hidden]%'`, "user,turn_type\n"},
+			} {
+				if got := gander(t, "sql", "-w", w, "--format", "csv", c.query); got != c.want {
+					t.Errorf("%s:\n%s\nwant\n%s", what, got, c.want)
+				}
+			}
 		})
 	}
 }

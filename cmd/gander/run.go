@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,11 +44,16 @@ A home that the warehouse has already is replaced; the others stay.`,
 	cmd.Flags().String("user", "", "user to record instead of what the input says")
 	cmd.Flags().Bool("strict", false, "exit 1 for bad records too")
 	cmd.Flags().Bool("json", false, "print the summary as JSON")
+	cmd.Flags().Bool("skip-deleted", false, "do not look for rows that databases no longer hold")
 	cmd.Flags().Int("workers", d.Workers, "homes to read at a time; 0: one per processor")
-	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB; none: 256MB, and more only for a value that needs it")
+	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB; none: 128MB, and more only for a value that needs it")
 	cmd.Flags().String("max-scratch", d.MaxScratch, "bytes that archives may unpack to, such as 64GB")
 	return cmd
 }
+
+// memoryTarget is the size in bytes that the Go heap is kept near: a value that
+// needs more gets it, garbage is not left to grow beyond. GOMEMLIMIT overrides it.
+const memoryTarget = 256 << 20
 
 // runSummary is what `run --json` prints.
 type runSummary struct {
@@ -78,6 +84,9 @@ type runRecord struct {
 
 func (a *app) run(cmd *cobra.Command, inputs []string) (err error) {
 	ctx := cmd.Context()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryTarget)
+	}
 	if a.config.Output != "" {
 		a.config.Warehouse = a.config.Output
 	} else if cmd.Flags().Changed("output") {
@@ -114,7 +123,7 @@ func (a *app) run(cmd *cobra.Command, inputs []string) (err error) {
 	}
 	read := newReading(a.log, int64(len(jobs)), pipeline.Size(jobs))
 	read.start(a.err, a.log, "reading homes")
-	runner := &pipeline.Runner{Warehouse: house, RunID: summary.RunID, Version: versionString(), Workers: a.config.Workers, Observer: read}
+	runner := &pipeline.Runner{Warehouse: house, RunID: summary.RunID, Version: versionString(), Workers: a.config.Workers, SkipDeleted: a.config.SkipDeleted, Observer: read}
 	summary.Summary, err = runner.Run(ctx, jobs)
 	read.finish()
 	if err != nil {
@@ -131,6 +140,7 @@ func (a *app) run(cmd *cobra.Command, inputs []string) (err error) {
 	if err := house.RecordRun(summary.RunID, summary.record(inputs)); err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // what reading took is DuckDB's now
 	if err := duckdb.Build(ctx, house.Dir(), duckdb.Options{Scratch: house.Scratch(), MemoryLimit: a.config.MemoryLimit}); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type Options struct {
 	Scratch string
 
 	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" begins
-	// with 256MB and takes more only when a value needs it.
+	// with 128MB and takes more only when a value needs it.
 	MemoryLimit string
 
 	// Threads is the number of threads that load; 0 takes every processor.
@@ -100,7 +101,7 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 
 // memorySteps are the memory limits that are tried one after another when none
 // is given: the last leaves it at DuckDB's 80 % of the machine.
-var memorySteps = []string{"256MB", "1GB", "4GB", ""}
+var memorySteps = []string{"128MB", "512MB", "2GB", ""}
 
 func outOfMemory(err error) bool { return strings.Contains(err.Error(), "Out of Memory") }
 
@@ -160,11 +161,10 @@ func fill(ctx context.Context, dir, path, spill string, opts Options) error {
 		if err != nil {
 			return err
 		}
-		if len(files) == 0 {
-			continue
-		}
-		if err := run(insert(t, files)); err != nil {
-			return fmt.Errorf("table %s: %w", t.Name, err)
+		for group := range slices.Chunk(files, filesAtOnce) {
+			if err := run(insert(t, group)); err != nil {
+				return fmt.Errorf("table %s: %w", t.Name, err)
+			}
 		}
 	}
 	runs, err := readRuns(filepath.Join(dir, "runs"))
@@ -181,6 +181,10 @@ func fill(ctx context.Context, dir, path, spill string, opts Options) error {
 	}
 	return run("CHECKPOINT")
 }
+
+// filesAtOnce is how many files one statement loads: DuckDB holds the metadata
+// of all, and a thousand of them need more than the memory it begins with.
+const filesAtOnce = 200
 
 // tableFiles lists the Parquet files of a table that hold rows of a home, by
 // home_id and name.

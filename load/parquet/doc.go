@@ -6,7 +6,7 @@
 //   - Rows stand in the order they were written, in row groups that end with
 //     the row that reaches GroupRows or GroupBytes. A group is cut shorter only
 //     when the tables of a home together exceed the budget of the Writer.
-//   - Pages are zstd level 3, data page version 1, about 1 MiB before compression; a
+//   - Pages are zstd level 1, data page version 1, about 1 MiB before compression; a
 //     value is never split, so a page holding a larger value is larger.
 //   - Times are TIMESTAMP(MICROS, isAdjustedToUTC=false), texts and JSON are
 //     plain UTF8, lists have the standard three levels. NULL and the empty text differ.

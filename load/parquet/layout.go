@@ -62,7 +62,7 @@ func properties(t *schemas.Table, mem memory.Allocator) *pq.WriterProperties {
 	opts := []pq.WriterProperty{
 		pq.WithAllocator(mem),
 		pq.WithCompression(compress.Codecs.Zstd),
-		pq.WithCompressionLevel(3),
+		pq.WithCompressionLevel(1),
 		// Version 2 pages would state 0 NULLs for columns without statistics.
 		pq.WithDataPageVersion(pq.DataPageV1),
 		pq.WithDataPageSize(pageBytes),

@@ -55,7 +55,7 @@ type HomeResult struct {
 type home struct {
 	r      *Runner
 	job    Job
-	writer *parquet.Writer
+	writer *writer
 	own    *batch.Set // rows that pipeline itself writes
 	failed error      // first error of the writer inside own
 	stores map[extract.Store]*StoreResult
@@ -64,6 +64,7 @@ type home struct {
 	found  []Problem
 	events int64 // rows of events and of dedup_links that tallies promise
 	links  int64
+	told   int64 // bytes of the present file that the observer knows of
 }
 
 // Home reads one home and commits it. A home that cannot be committed leaves
@@ -72,7 +73,7 @@ func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err erro
 	defer func() {
 		// A bug in a parser must cost the home that shows it, not the others.
 		if p := recover(); p != nil {
-			err = &fault.Error{Kind: fault.Internal, Op: "read home", Home: job.Home.ID, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			err = &fault.Error{Kind: fault.Internal, Op: "read home", Home: job.Home.ID, Err: panicError(p)}
 		}
 	}()
 	stage, err := r.Warehouse.Stage(job.Home.ID)
@@ -80,7 +81,7 @@ func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err erro
 		return HomeResult{}, err
 	}
 	defer func() { err = errors.Join(err, stage.Abort()) }()
-	h := &home{r: r, job: job, writer: parquet.NewWriter(stage.Dir(), parquet.Options{}),
+	h := &home{r: r, job: job, writer: newWriter(parquet.NewWriter(stage.Dir(), parquet.Options{})),
 		stores: map[extract.Store]*StoreResult{}, rows: map[string]int64{}}
 	defer h.writer.Abort()
 	h.own = batch.NewSet(r.mem(), func(rec arrow.RecordBatch) bool {
@@ -109,9 +110,17 @@ func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err erro
 	})
 }
 
-// write passes a batch to its Parquet file and releases it.
+func panicError(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
+
+// recovered turns a panic into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = panicError(p)
+	}
+}
+
+// write passes a batch to its Parquet file, which owns it then.
 func (h *home) write(rec arrow.RecordBatch) error {
-	defer rec.Release()
 	h.rows[schemas.NameOf(rec.Schema())] += rec.NumRows()
 	h.r.observe().Rows(rec.NumRows())
 	return h.writer.Write(rec)

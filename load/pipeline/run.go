@@ -62,9 +62,11 @@ type Runner struct {
 	RunID     string
 	Version   string
 	Workers   int // homes at a time; 0: one per processor
-	Mem       memory.Allocator
-	Now       func() time.Time
-	Observer  Observer
+	// SkipDeleted leaves out the search for rows that databases no longer hold.
+	SkipDeleted bool
+	Mem         memory.Allocator
+	Now         func() time.Time
+	Observer    Observer
 }
 
 func (r *Runner) observe() Observer {

@@ -2,6 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"gander/extract"
 	"gander/schemas/fault"
@@ -30,10 +34,11 @@ func (h *home) readFiles(ctx context.Context) error {
 			overlap.Resolve()
 			resolved = true
 		}
+		h.told = 0
 		if err := h.file(ctx, f, overlap, calls[i], digests[i]); err != nil {
 			return err
 		}
-		h.r.observe().Bytes(f.Bytes())
+		h.r.observe().Bytes(f.Bytes() - h.told)
 	}
 	for i := range files {
 		if calls[i] == nil || !overlap.Lost() {
@@ -121,15 +126,59 @@ func (h *home) file(ctx context.Context, f *extract.File, overlap *transform.Ove
 func (h *home) database(ctx context.Context, f *extract.File, overlap *transform.Overlap, spool *spool) error {
 	source := extract.NewSessionsDB(&h.job.Home, f, h.sourceOptions())
 	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open, Overlap: overlap}
-	if err := h.drain(tables.Tables(ctx, source.Records(ctx))); err != nil {
+	if err := h.drain(tables.Tables(ctx, h.watched(f, source.Records(ctx)))); err != nil {
 		return err
 	}
 	report, tally := source.Report(), tables.Tally()
 	if err := h.check(f, tally, report.Records); err != nil {
 		return err
 	}
+	if err := h.deleted(ctx, f, tables, &tally); err != nil {
+		return err
+	}
 	h.sourceRow(f, report, tally)
 	return h.failed
+}
+
+// watched tells the observer how much of a database went by: the bytes of its
+// records, at most those of its files.
+func (h *home) watched(f *extract.File, in iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for rec, err := range in {
+			if err == nil {
+				n := min(textBytes(rec), f.Bytes()-h.told)
+				h.told += n
+				h.r.observe().Bytes(n)
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// textBytes is the size of the texts of a batch.
+func textBytes(rec arrow.RecordBatch) int64 {
+	var n int64
+	for _, col := range rec.Columns() {
+		if a, ok := col.(*array.String); ok {
+			n += int64(len(a.ValueBytes()))
+		}
+	}
+	return n
+}
+
+// deleted looks in the database's files for rows that it no longer holds. A
+// running Goose would write them meanwhile.
+func (h *home) deleted(ctx context.Context, f *extract.File, tables *transform.SessionsDB, tally *transform.Tally) error {
+	if h.r.SkipDeleted || f.Live {
+		return nil
+	}
+	source := extract.NewRecoveredRows(&h.job.Home, f, h.sourceOptions())
+	lost := transform.NewRecovered(h.info(f), tables)
+	err := h.drain(lost.Tables(ctx, source.Records(ctx)))
+	tally.Issues += lost.Tally().Issues
+	return err
 }
 
 // textFile reads a text file: its tally must account for each record, which is

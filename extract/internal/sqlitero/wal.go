@@ -28,20 +28,49 @@ type WAL struct {
 	Damage    string  // what is broken, "" when nothing is
 }
 
+// Frame is one page in a write-ahead log.
+type Frame struct {
+	No     int64  // place in the log, from 1
+	Page   uint32 // number of the page, never 0 in a valid frame
+	Commit uint32 // size of the database in pages after the commit that this frame ends, 0 in between
+	Salts  [8]byte
+	// Valid says that SQLite's recovery takes the frame: it is of the log's
+	// generation and every checksum up to it is right.
+	Valid bool
+	// Follows says of a frame that is not valid that its checksum goes on from
+	// the one that the frame before it carries, which has the same salts.
+	Follows bool
+	Data    []byte // the page; to be used during the call only
+}
+
+// FrameOffset returns where the page of a frame stands in the log.
+func FrameOffset(no int64, pageSize int) int64 {
+	return walHeaderSize + (no-1)*int64(frameHeaderSize+pageSize) + frameHeaderSize
+}
+
 // ScanWAL reads a write-ahead log as SQLite's recovery does. Frames of an
 // older generation behind the valid ones are what a log that was restarted
 // looks like, and no damage; a frame of this generation that cannot be used is.
 // An error means that the file could not be read.
 func ScanWAL(ctx context.Context, path string) (*WAL, error) {
+	return WalkWAL(ctx, path, nil)
+}
+
+// WalkWAL is ScanWAL that shows each frame it passes, in order: the valid
+// ones, committed or not, then the whole ones of older generations. An error
+// of visit ends the walk and is returned.
+func WalkWAL(ctx context.Context, path string, visit func(*Frame) error) (*WAL, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return scanWAL(ctx, f)
+	return walkWAL(ctx, f, visit)
 }
 
-func scanWAL(ctx context.Context, r io.Reader) (*WAL, error) {
+func scanWAL(ctx context.Context, r io.Reader) (*WAL, error) { return walkWAL(ctx, r, nil) }
+
+func walkWAL(ctx context.Context, r io.Reader, visit func(*Frame) error) (*WAL, error) {
 	w := &WAL{}
 	in := bufio.NewReaderSize(r, 256<<10)
 	var head [walHeaderSize]byte
@@ -109,8 +138,17 @@ func scanWAL(ctx context.Context, r io.Reader) (*WAL, error) {
 		case ours:
 			w.Damage = fmt.Sprintf("frame %d has a wrong checksum", no)
 			return w, nil
+		case n < len(frame):
+			return w, nil
 		default:
-			return w, w.older(ctx, in, frame, no)
+			return w, w.older(ctx, in, order, frame, no, visit)
+		}
+		if visit != nil {
+			f := frameOf(frame, no)
+			f.Valid = true
+			if err := visit(&f); err != nil {
+				return w, err
+			}
 		}
 		if binary.BigEndian.Uint32(frame) == 1 {
 			page1 = append(page1[:0], page...)
@@ -125,22 +163,41 @@ func scanWAL(ctx context.Context, r io.Reader) (*WAL, error) {
 	}
 }
 
-// older reads on behind the first frame of another generation, number no: one
-// of this generation further on means that frames between were lost.
-func (w *WAL) older(ctx context.Context, in *bufio.Reader, frame []byte, no int64) error {
-	for next := no + 1; ; next++ {
+func frameOf(frame []byte, no int64) Frame {
+	return Frame{
+		No: no, Page: binary.BigEndian.Uint32(frame), Commit: binary.BigEndian.Uint32(frame[4:]),
+		Salts: [8]byte(frame[8:16]), Data: frame[frameHeaderSize:],
+	}
+}
+
+// older reads on from the first frame of another generation, number no and
+// already read: one of this generation further on means that frames between
+// were lost.
+func (w *WAL) older(ctx context.Context, in *bufio.Reader, order binary.ByteOrder, frame []byte, no int64, visit func(*Frame) error) error {
+	var salts [8]byte // of the frame before
+	var sum [2]uint32 // that it carries
+	for next := no; ; next++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		f := frameOf(frame, next)
+		carried := [2]uint32{binary.BigEndian.Uint32(frame[16:]), binary.BigEndian.Uint32(frame[20:])}
+		if visit != nil && f.Page != 0 {
+			f.Follows = next > no && f.Salts == salts && checksum(order, checksum(order, sum, frame[:8]), f.Data) == carried
+			if err := visit(&f); err != nil {
+				return err
+			}
+		}
+		salts, sum = f.Salts, carried
 		n, err := io.ReadFull(in, frame)
 		if err != nil && !short(err) {
 			return err
 		}
-		if n < 16 {
+		if n >= 16 && [8]byte(frame[8:16]) == w.Salts {
+			w.Damage = fmt.Sprintf("frame %d is overwritten, frame %d is not", no, next+1)
 			return nil
 		}
-		if [8]byte(frame[8:16]) == w.Salts {
-			w.Damage = fmt.Sprintf("frame %d is overwritten, frame %d is not", no, next)
+		if n < len(frame) {
 			return nil
 		}
 	}

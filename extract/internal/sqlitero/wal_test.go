@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -132,6 +133,62 @@ func TestScanWALAgreesWithSQLite(t *testing.T) {
 }
 
 // A log that is restarted keeps the frames of before behind the new ones.
+// A walk shows what the scan counts, then what is left of older generations.
+func TestWalkWAL(t *testing.T) {
+	frames := [][2]uint32{{1, 0}, {2, 2}, {1, 0}, {3, 3}, {4, 0}, {5, 4}}
+	const size, frame = 512, frameHeaderSize + 512
+	b := testWAL(binary.BigEndian, size, frames...)
+	older := testWAL(binary.BigEndian, size, frames...)
+	// The last three frames are of the generation before; their checksums go
+	// on from one another.
+	sum := [2]uint32{1, 2}
+	for no := 4; no <= 6; no++ {
+		f := older[walHeaderSize+(no-1)*frame:][:frame]
+		f[8]--
+		sum = checksum(binary.BigEndian, checksum(binary.BigEndian, sum, f[:8]), f[frameHeaderSize:])
+		binary.BigEndian.PutUint32(f[16:], sum[0])
+		binary.BigEndian.PutUint32(f[20:], sum[1])
+	}
+	b = append(b[:walHeaderSize+3*frame], older[walHeaderSize+3*frame:]...)
+	b[walHeaderSize+5*frame+frameHeaderSize] ^= 1 // one byte of the last page
+	type seen struct {
+		No             int64
+		Page, Commit   uint32
+		Valid, Follows bool
+		First          byte
+	}
+	var got []seen
+	w, err := walkWAL(t.Context(), bytes.NewReader(b), func(f *Frame) error {
+		got = append(got, seen{f.No, f.Page, f.Commit, f.Valid, f.Follows, f.Data[0]})
+		return nil
+	})
+	if err != nil || w.Damage != "" || w.Committed != 2 {
+		t.Fatalf("%v, %+v", err, w)
+	}
+	want := []seen{
+		{1, 1, 0, true, false, 1}, {2, 2, 2, true, false, 2}, {3, 1, 0, true, false, 3},
+		{4, 3, 3, false, false, 4}, {5, 4, 0, false, true, 5}, {6, 5, 4, false, false, 7},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	stop := errors.New("enough")
+	for _, at := range []int64{2, 5} {
+		_, err := walkWAL(t.Context(), bytes.NewReader(b), func(f *Frame) error {
+			if f.No == at {
+				return stop
+			}
+			return nil
+		})
+		if err != stop {
+			t.Errorf("frame %d: %v", at, err)
+		}
+	}
+	if at := FrameOffset(3, size); b[at] != 3 {
+		t.Errorf("frame 3 is not at %d", at)
+	}
+}
+
 func TestScanWALRestarted(t *testing.T) {
 	ev := shell(t, strings.Replace(walScript, keep, "PRAGMA wal_checkpoint(RESTART);\nUPDATE t SET v='x' WHERE id=3;\n"+keep, 1))
 	p := pathsOf(ev)

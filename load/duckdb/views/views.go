@@ -24,7 +24,7 @@ type View struct {
 
 // Views lists every view in the order of the data dictionary.
 func Views() []View {
-	return []View{timeline(), sessionOverview(), toolStats(), usageDaily(), logOnlyCalls()}
+	return []View{timeline(), sessionOverview(), toolStats(), usageDaily(), logOnlyCalls(), deletedTimeline(), sessionChanges()}
 }
 
 // Lookup returns the view of that name.
@@ -54,31 +54,34 @@ func sum(expr, as string) string {
 	return "TRY_CAST(sum(" + expr + ") AS BIGINT) AS " + as
 }
 
-func timeline() View {
+// timelineColumns are the 14 columns of timeline.
+func timelineColumns() []Column {
+	return []Column{
+		{"timestamp_utc", "VARCHAR", "When it happened: 2026-10-03T16:55:31.123Z, digits cut, not rounded; '' when unknown."},
+		{"host", "VARCHAR", "Host of the home."},
+		{"user", "VARCHAR", "User of the home."},
+		{"agent", "VARCHAR", "Always goose."},
+		{"session_id", "VARCHAR", "Session; '' where the store knows none."},
+		{"project_path", "VARCHAR", "Working directory of the session, as stored."},
+		{"git_branch", "VARCHAR", "Always '': Goose stores none."},
+		{"turn_type", "VARCHAR", "user, assistant, tool_use, tool_result, thinking or system."},
+		{"model", "VARCHAR", "<provider>/<model>, the model alone where no provider is known, or ''."},
+		{"tool_name", "VARCHAR", "Tool called; on a result, of the request it answers."},
+		{"tool_use_id", "VARCHAR", "Id that pairs request and response."},
+		{"text", "VARCHAR", "Text of the event, after '[error] ' for a failed call or result and '[hidden] ' for a text that the user was not shown; white space is cut from both ends."},
+		{"source_file", "VARCHAR", "Path of the file on the source host."},
+		{"source_line", "BIGINT", "Row, line or item in source_file."},
+	}
+}
+
+// timelineSelect gives the columns of timeline for a row e with the columns of
+// events and the home h.
+func timelineSelect() string {
 	space := make([]string, len(whiteSpace))
 	for i, r := range whiteSpace {
 		space[i] = "chr(" + strconv.Itoa(int(r)) + ")"
 	}
-	return View{
-		Name: "timeline",
-		Doc:  "A row per row of events, in the 14 columns that timelines of several agents share; '' instead of NULL.",
-		Columns: []Column{
-			{"timestamp_utc", "VARCHAR", "When it happened: 2026-10-03T16:55:31.123Z, digits cut, not rounded; '' when unknown."},
-			{"host", "VARCHAR", "Host of the home."},
-			{"user", "VARCHAR", "User of the home."},
-			{"agent", "VARCHAR", "Always goose."},
-			{"session_id", "VARCHAR", "Session; '' where the store knows none."},
-			{"project_path", "VARCHAR", "Working directory of the session, as stored."},
-			{"git_branch", "VARCHAR", "Always '': Goose stores none."},
-			{"turn_type", "VARCHAR", "user, assistant, tool_use, tool_result, thinking or system."},
-			{"model", "VARCHAR", "<provider>/<model>, the model alone where no provider is known, or ''."},
-			{"tool_name", "VARCHAR", "Tool called; on a result, of the request it answers."},
-			{"tool_use_id", "VARCHAR", "Id that pairs request and response."},
-			{"text", "VARCHAR", "Text of the event, after '[error] ' for a failed call or result and '[hidden] ' for a text that the user was not shown; white space is cut from both ends."},
-			{"source_file", "VARCHAR", "Path of the file on the source host."},
-			{"source_line", "BIGINT", "Row, line or item in source_file."},
-		},
-		SQL: `SELECT
+	return `SELECT
   coalesce(strftime(e.occurred_at, '%Y-%m-%dT%H:%M:%S.%gZ'), '') AS timestamp_utc,
   coalesce(h.host, '') AS host,
   coalesce(h."user", '') AS "user",
@@ -95,8 +98,81 @@ func timeline() View {
     CASE WHEN e.kind = 'text' AND e.user_visible = false THEN '[hidden] ' ELSE '' END,
     e.text), ` + strings.Join(space, "||") + `) AS text,
   coalesce(e.source_file, '') AS source_file,
-  e.source_line
+  e.source_line`
+}
+
+func timeline() View {
+	return View{
+		Name:    "timeline",
+		Doc:     "A row per row of events, in the 14 columns that timelines of several agents share; '' instead of NULL.",
+		Columns: timelineColumns(),
+		SQL: timelineSelect() + `
 FROM events e LEFT JOIN ` + owners + ` h ON h.home_id = e.home_id`,
+	}
+}
+
+func deletedTimeline() View {
+	return View{
+		Name: "deleted_timeline",
+		Doc:  "A row per event of a deleted row of a database, in the columns of timeline, then how sure it is and where else it still stands.",
+		Columns: append(timelineColumns(),
+			Column{"evidence", "VARCHAR", "wal_committed, wal_stale, free_page or free_space: see recovered_rows."},
+			Column{"also_in", "VARCHAR", "request_log or history where that gave the same text too, else ''."}),
+		SQL: timelineSelect() + `,
+  coalesce(e.evidence, '') AS evidence,
+  CASE
+    WHEN l.text IS NOT NULL OR m.text IS NOT NULL THEN 'request_log'
+    WHEN p.text IS NOT NULL THEN 'history'
+    ELSE '' END AS also_in
+FROM recovered_events e LEFT JOIN ` + owners + ` h ON h.home_id = e.home_id
+LEFT JOIN (SELECT DISTINCT home_id, turn_type, tool_use_id, text FROM events WHERE store = 'llm_request_log') l
+  ON l.home_id = e.home_id AND l.turn_type = e.turn_type AND l.text = e.text AND l.tool_use_id IS NOT DISTINCT FROM e.tool_use_id
+LEFT JOIN (SELECT DISTINCT home_id, CASE kind WHEN 'tool_request' THEN 'tool_use' WHEN 'tool_response' THEN 'tool_result' ELSE role END AS turn_type, tool_use_id, text FROM recovered_messages) m
+  ON m.home_id = e.home_id AND m.turn_type = e.turn_type AND m.text = e.text AND m.tool_use_id IS NOT DISTINCT FROM e.tool_use_id
+LEFT JOIN (SELECT DISTINCT home_id, text FROM events WHERE kind = 'history_entry') p
+  ON p.home_id = e.home_id AND e.turn_type = 'user' AND trim(p.text) = trim(e.text)`,
+	}
+}
+
+func sessionChanges() View {
+	return View{
+		Name: "session_changes",
+		Doc:  "A row per setting of a session that changed while the write-ahead log was written: Goose itself keeps the last value alone.",
+		Columns: []Column{
+			{"host", "VARCHAR", "Host of the home."},
+			{"user", "VARCHAR", "User of the home."},
+			{"home_id", "VARCHAR", "Home; joins to all tables."},
+			{"session_id", "VARCHAR", "Session; its created_at tells the lives of a reused id apart."},
+			{"created_at", "TIMESTAMP", "When the session was created."},
+			{"setting", "VARCHAR", "name, goose_mode, working_dir, provider, model, archived_at, project_id or schedule_id."},
+			{"old_value", "VARCHAR", "Value before; NULL for none."},
+			{"new_value", "VARCHAR", "Value after; NULL for none."},
+			{"first_commit", "BIGINT", "Transaction of the log that brought the new value; NULL when that is the current one and no older row tells."},
+			{"current", "BOOLEAN", "True when the new value is the one that the database has now."},
+		},
+		SQL: `WITH versions AS (
+  SELECT home_id, source_file, session_id, created_at, first_commit, last_commit, false AS current,
+    row_values ->> '$.name' AS name, row_values ->> '$.goose_mode' AS goose_mode, row_values ->> '$.working_dir' AS working_dir,
+    row_values ->> '$.provider_name' AS provider,
+    CASE WHEN json_valid(row_values ->> '$.model_config_json') THEN CAST(row_values ->> '$.model_config_json' AS JSON) ->> '$.model_name' END AS model,
+    row_values ->> '$.archived_at' AS archived_at, row_values ->> '$.project_id' AS project_id, row_values ->> '$.schedule_id' AS schedule_id
+  FROM recovered_rows WHERE source_table = 'sessions' AND evidence = 'wal_committed'
+  UNION ALL
+  SELECT home_id, source_file, session_id, created_at, NULL, NULL, true, name, goose_mode, working_dir, provider, model,
+    strftime(archived_at, '%Y-%m-%d %H:%M:%S'), project_id, schedule_id
+  FROM sessions WHERE store = 'sessions_db'
+), settings AS (
+  SELECT home_id, source_file, session_id, created_at, first_commit, last_commit, current, s.setting, s.value FROM versions,
+    LATERAL (VALUES ('name', name), ('goose_mode', goose_mode), ('working_dir', working_dir), ('provider', provider), ('model', model),
+      ('archived_at', archived_at), ('project_id', project_id), ('schedule_id', schedule_id)) s(setting, value)
+), ordered AS (
+  SELECT *, lag(value) OVER w AS old_value, lag(last_commit) OVER w AS until, row_number() OVER w AS version
+  FROM settings WINDOW w AS (PARTITION BY home_id, source_file, session_id, created_at, setting ORDER BY current, first_commit, last_commit)
+)
+SELECT h.host, h."user", o.home_id, o.session_id, o.created_at, o.setting, o.old_value, o.value AS new_value,
+  coalesce(o.first_commit, o.until + 1) AS first_commit, o.current
+FROM ordered o LEFT JOIN ` + owners + ` h ON h.home_id = o.home_id
+WHERE o.version > 1 AND o.value IS DISTINCT FROM o.old_value`,
 	}
 }
 

@@ -1,0 +1,152 @@
+package sqlitefile
+
+import (
+	"encoding/binary"
+	"math"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Kind is a storage class.
+type Kind uint8
+
+// The storage classes.
+const (
+	Null Kind = iota
+	Int
+	Real
+	Text
+	Blob
+)
+
+// Value is a stored value. Texts are UTF-8, whatever the database's encoding,
+// as far as the stored bytes are valid.
+type Value struct {
+	Kind  Kind
+	Int   int64
+	Real  float64
+	Bytes []byte // of Text and Blob
+}
+
+// MaxRecord is the largest record that is read, in bytes: SQLite's own limit.
+const MaxRecord = 1_000_000_000
+
+// Text encodings, as the header of a database has them.
+const (
+	encUTF8    = 1
+	encUTF16le = 2
+	encUTF16be = 3
+)
+
+// varint reads a variable-length integer; n is 0 when b ends within it.
+func varint(b []byte) (v uint64, n int) {
+	for i := 0; i < len(b) && i < 8; i++ {
+		v = v<<7 | uint64(b[i]&0x7f)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	if len(b) < 9 {
+		return 0, 0
+	}
+	return v<<8 | uint64(b[8]), 9
+}
+
+// bodySize returns the bytes that a value of a serial type takes; ok is false
+// for the types that SQLite reserves and for sizes beyond MaxRecord.
+func bodySize(serial uint64) (n int, ok bool) {
+	switch {
+	case serial < 10:
+		return int([...]uint8{0, 1, 2, 3, 4, 6, 8, 8, 0, 0}[serial]), true
+	case serial < 12, serial > 2*MaxRecord:
+		return 0, false
+	}
+	return int(serial-12) / 2, true
+}
+
+// headerSize returns the size of a record's header: sound says that it is
+// inside the record.
+func headerSize(payload []byte) (size, varintSize int, sound bool) {
+	h, n := varint(payload)
+	if n == 0 || h < uint64(n) || h > uint64(len(payload)) {
+		return 0, 0, false
+	}
+	return int(h), n, true
+}
+
+// decodeRecord appends the values of a record to dst. ok is false for bytes
+// that are no record: then nothing of them is to be used. Values refer to
+// payload; texts of UTF-16 databases are converted.
+func decodeRecord(dst []Value, payload []byte, encoding int) (_ []Value, ok bool) {
+	h, at, ok := headerSize(payload)
+	if !ok {
+		return dst, false
+	}
+	body := h
+	for at < h {
+		serial, n := varint(payload[at:h])
+		if n == 0 {
+			return dst, false
+		}
+		at += n
+		size, ok := bodySize(serial)
+		if !ok || size > len(payload)-body {
+			return dst, false
+		}
+		dst = append(dst, decodeValue(serial, payload[body:body+size], encoding))
+		body += size
+	}
+	return dst, true
+}
+
+func decodeValue(serial uint64, b []byte, encoding int) Value {
+	switch serial {
+	case 0, 10, 11:
+		return Value{}
+	case 7:
+		f := math.Float64frombits(binary.BigEndian.Uint64(b))
+		if math.IsNaN(f) { // SQLite reads a NaN as NULL
+			return Value{}
+		}
+		return Value{Kind: Real, Real: f}
+	case 8, 9:
+		return Value{Kind: Int, Int: int64(serial - 8)}
+	}
+	if serial < 7 {
+		v := int64(int8(b[0]))
+		for _, c := range b[1:] {
+			v = v<<8 | int64(c)
+		}
+		return Value{Kind: Int, Int: v}
+	}
+	if serial&1 == 0 {
+		return Value{Kind: Blob, Bytes: b}
+	}
+	switch encoding {
+	case encUTF16le:
+		b = fromUTF16(b, binary.LittleEndian)
+	case encUTF16be:
+		b = fromUTF16(b, binary.BigEndian)
+	}
+	return Value{Kind: Text, Bytes: b}
+}
+
+// fromUTF16 converts a text; a lone surrogate becomes U+FFFD, an odd last byte
+// is dropped as SQLite drops it.
+func fromUTF16(b []byte, order binary.ByteOrder) []byte {
+	out := make([]byte, 0, len(b)/2)
+	for ; len(b) >= 2; b = b[2:] {
+		r := rune(order.Uint16(b))
+		if utf16.IsSurrogate(r) {
+			pair := rune(utf8.RuneError)
+			if len(b) >= 4 {
+				pair = utf16.DecodeRune(r, rune(order.Uint16(b[2:])))
+			}
+			if r = pair; r != utf8.RuneError {
+				b = b[2:]
+			}
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}
