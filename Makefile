@@ -11,7 +11,7 @@ FUZZTIME ?= 10s
 
 # Packages without cgo: they build and test in seconds. load/duckdb and
 # cmd/gander link DuckDB, which takes a minute.
-PURE := ./configs/... ./extract/... ./load/parquet/... ./load/pipeline/... ./load/render/... ./load/verify/... ./load/warehouse/... ./schemas/... ./transform/...
+PURE := ./cmd/gander-synth/... ./configs/... ./extract/... ./load/parquet/... ./load/pipeline/... ./load/render/... ./load/verify/... ./load/warehouse/... ./schemas/... ./transform/...
 
 .PHONY: help
 help: ## list the targets
@@ -47,7 +47,7 @@ readers: $(VENV)/ready build ## check that every reader sees the same warehouse
 check: lint race test fuzz ## everything that must hold before a change lands
 
 .PHONY: race
-race: ## run the tests under the race detector, with assertions
+race: ## run the tests under the race detector
 	go test -race $(PURE)
 
 .PHONY: golden
@@ -61,6 +61,11 @@ fuzz: ## run every fuzz target for FUZZTIME each
 	    echo "== $$target $$name"; go test $$target -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
 	  done; \
 	done
+
+.PHONY: bench
+bench: ## run the Go benchmarks, then gander against its controls (BENCH="--mb 200 --rounds 3")
+	go test -run '^$$' -bench . -benchmem ./extract/... ./transform ./schemas/... ./load/parquet ./load/pipeline ./load/duckdb
+	testdata/bench/run.sh $(BENCH)
 
 .PHONY: lint
 lint: ## vet and lint
