@@ -136,8 +136,7 @@ func walkWAL(ctx context.Context, r io.Reader, visit func(*Frame) error) (*WAL, 
 			w.Damage = fmt.Sprintf("frame %d is cut off after %d bytes", no, n)
 			return w, nil
 		case ours:
-			w.Damage = fmt.Sprintf("frame %d has a wrong checksum", no)
-			return w, nil
+			return w, w.broken(ctx, in, frame, no)
 		case n < len(frame):
 			return w, nil
 		default:
@@ -167,6 +166,27 @@ func frameOf(frame []byte, no int64) Frame {
 	return Frame{
 		No: no, Page: binary.BigEndian.Uint32(frame), Commit: binary.BigEndian.Uint32(frame[4:]),
 		Salts: [8]byte(frame[8:16]), Data: frame[frameHeaderSize:],
+	}
+}
+
+// broken reads on from the first frame of this generation with a wrong
+// checksum, number no and already read. A transaction that outgrew the cache
+// and was not committed leaves such frames at the end, and nothing is lost with
+// them; one that was committed, there or behind, is damage.
+func (w *WAL) broken(ctx context.Context, in *bufio.Reader, frame []byte, no int64) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if [8]byte(frame[8:16]) == w.Salts && binary.BigEndian.Uint32(frame[4:]) != 0 {
+			w.Damage = fmt.Sprintf("frame %d has a wrong checksum", no)
+			return nil
+		}
+		if _, err := io.ReadFull(in, frame); short(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 }
 
