@@ -489,8 +489,8 @@ func (h *history) cells(s *State, leaves []uint32, heads map[uint32]struct{}) []
 
 // cancel marks the cells that are on both sides byte for byte, chains
 // included, as done.
-func cancel(removed, added []cellRef, comparable bool) {
-	if !comparable {
+func cancel(removed, added []cellRef, sameSchema bool) {
+	if !sameSchema {
 		return
 	}
 	for i, j := 0, 0; i < len(removed) && j < len(added); {

@@ -103,40 +103,51 @@ func (l *lab) note() {
 	l.salts, l.frames = w.Salts, w.Committed
 }
 
+// each calls scan for every row of a query.
+func (l *lab) each(query string, scan func(*sql.Rows) error) {
+	l.t.Helper()
+	rows, err := l.conn.QueryContext(context.Background(), query)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 // now reads all rows through SQLite.
 func (l *lab) now() map[rowVersion]int64 {
 	l.t.Helper()
 	state := map[rowVersion]int64{}
 	l.tables = nil
-	rows, err := l.conn.QueryContext(context.Background(), "SELECT name, sql LIKE '%INTEGER PRIMARY KEY%' FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-	if err != nil {
-		l.t.Fatal(err)
-	}
 	alias := map[string]bool{}
-	for rows.Next() {
+	l.each("SELECT name, sql LIKE '%INTEGER PRIMARY KEY%' FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%' ORDER BY name", func(rows *sql.Rows) error {
 		var name string
 		var is bool
-		if err := rows.Scan(&name, &is); err != nil {
-			l.t.Fatal(err)
-		}
+		err := rows.Scan(&name, &is)
 		alias[name] = is
 		l.tables = append(l.tables, name)
-	}
-	rows.Close()
+		return err
+	})
 	for _, table := range l.tables {
-		rows, err := l.conn.QueryContext(context.Background(), "SELECT rowid AS rowid_, * FROM "+table)
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		names, _ := rows.Columns()
-		for rows.Next() {
+		l.each("SELECT rowid AS rowid_, * FROM "+table, func(rows *sql.Rows) error {
+			names, err := rows.Columns()
+			if err != nil {
+				return err
+			}
 			v := make([]any, len(names))
 			into := make([]any, len(names))
 			for i := range v {
 				into[i] = &v[i]
 			}
 			if err := rows.Scan(into...); err != nil {
-				l.t.Fatal(err)
+				return err
 			}
 			key := rowVersion{table: table, text: textOfRow(names[1:], v[1:])}
 			if alias[table] {
@@ -144,11 +155,8 @@ func (l *lab) now() map[rowVersion]int64 {
 			}
 			state[key] = v[0].(int64)
 			l.ever[key] = true
-		}
-		if err := rows.Err(); err != nil {
-			l.t.Fatal(err)
-		}
-		rows.Close()
+			return nil
+		})
 	}
 	return state
 }
@@ -433,7 +441,6 @@ type script struct {
 	r      *rand.Rand
 	texts  int // longest text
 	reader *sql.Conn
-	ids    []int64
 	added  int
 }
 

@@ -38,7 +38,7 @@ func TestVarint(t *testing.T) {
 
 func TestDecodeRecord(t *testing.T) {
 	be := binary.BigEndian
-	real := be.AppendUint64(nil, math.Float64bits(1.5))
+	oneAndAHalf := be.AppendUint64(nil, math.Float64bits(1.5))
 	nan := be.AppendUint64(nil, math.Float64bits(math.NaN()))
 	join := func(parts ...[]byte) (b []byte) {
 		for _, p := range parts {
@@ -56,7 +56,7 @@ func TestDecodeRecord(t *testing.T) {
 		{"empty", []byte{1}, encUTF8, nil, true},
 		{"nothing", nil, encUTF8, nil, false},
 		{"all kinds", join([]byte{13, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15},
-			[]byte{0xff, 0x80, 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}, []byte{1, 2, 3, 4, 5, 6, 7, 8}, real, []byte{0xee, 'x'}),
+			[]byte{0xff, 0x80, 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}, []byte{1, 2, 3, 4, 5, 6, 7, 8}, oneAndAHalf, []byte{0xee, 'x'}),
 			encUTF8, []Value{{}, {Kind: Int, Int: -1}, {Kind: Int, Int: -32768}, {Kind: Int, Int: 1}, {Kind: Int, Int: 0x7fffffff},
 				{Kind: Int, Int: -2}, {Kind: Int, Int: 0x0102030405060708}, {Kind: Real, Real: 1.5}, {Kind: Int}, {Kind: Int, Int: 1},
 				{Kind: Blob, Bytes: []byte{0xee}}, {Kind: Text, Bytes: []byte("x")}}, true},

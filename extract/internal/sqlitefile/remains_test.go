@@ -2,6 +2,7 @@ package sqlitefile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -207,11 +208,11 @@ func TestStops(t *testing.T) {
 	stop := fmt.Errorf("enough")
 	n := 0
 	err := f.Recover(ctx, Options{Tables: []string{"t"}}, func(*Version) error { n++; return stop })
-	if err != stop || n != 1 {
+	if !errors.Is(err, stop) || n != 1 {
 		t.Errorf("%v after %d", err, n)
 	}
 	cancel()
-	if err := f.Recover(ctx, Options{Tables: []string{"t"}}, func(*Version) error { return nil }); err != context.Canceled {
+	if err := f.Recover(ctx, Options{Tables: []string{"t"}}, func(*Version) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -487,7 +487,7 @@ func affinityOf(declared string) Affinity {
 		return AffText
 	case s == "" || has("BLOB"):
 		return AffBlob
-	case has("REAL", "FLOA", "DOUB"):
+	case has("REAL", "FLOA", "DOUB"): //nolint:misspell // what SQLite looks for
 		return AffReal
 	}
 	return AffNumeric

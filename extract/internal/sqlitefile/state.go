@@ -96,7 +96,8 @@ var schemaTable = Table{Name: "sqlite_schema", Root: 1, Columns: []Column{
 }}
 
 func (s *State) readSchema() {
-	s.walk(context.Background(), &schemaTable, func(no uint32) { s.schema.add(no) }, func(r *Row) bool {
+	// What of the schema cannot be read is not there: its tables are unknown.
+	_ = s.walk(context.Background(), &schemaTable, func(no uint32) { s.schema.add(no) }, func(r *Row) bool {
 		v := r.Values
 		root := v[3].Int
 		if string(v[0].Bytes) != "table" || v[3].Kind != Int || root < 2 || root > 1<<32-1 {

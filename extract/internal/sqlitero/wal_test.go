@@ -181,7 +181,7 @@ func TestWalkWAL(t *testing.T) {
 			}
 			return nil
 		})
-		if err != stop {
+		if !errors.Is(err, stop) {
 			t.Errorf("frame %d: %v", at, err)
 		}
 	}
