@@ -213,6 +213,9 @@ func (o *Overlap) hold(e *event) {
 		o.holdText("assistant", e.text.s)
 	case "tool_request": // some are sent it without its id
 		arguments := sortedJSON(e.text.s)
+		if arguments == "" {
+			arguments = "{}" // absent ones are sent as an empty object
+		}
 		o.holdItem(o.textHash(arguments, "item call", e.toolUseID.s, e.toolName.s))
 		o.holdItem(o.textHash(arguments, "item call", "", e.toolName.s))
 	case "tool_response":

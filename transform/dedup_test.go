@@ -77,6 +77,8 @@ func TestRequestLogRules(t *testing.T) {
 		{"(a) pieces that another block sets apart", []rec{stored("m1", textBlock("a")+","+thinking+","+textBlock("b"))}, []string{chunk("m1", noon, textBlock("ab"))}, []string{"text: ab"}},
 		{"(a) the same tool id, other arguments", []rec{stored("m1", shCall)}, []string{chunk("m1", noon, strings.Replace(shCall, `"a":1`, `"a":9`, 1))}, nil},
 		{"(a) a message whose content cannot be read", []rec{{"message_id": "m1", "content_json": "[" + textBlock("hi")}}, []string{chunk("m1", noon, textBlock("hi"))}, []string{"text: hi"}},
+		{"(a) a result under the id of its request", []rec{stored("m1", shCall)}, []string{chunk("m1", noon, `{"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"only here"}]}}}`)}, []string{"tool_response: only here"}},
+		{"(b) no arguments are not empty ones", []rec{stored("m2", strings.Replace(shCall, `{"a":1,"b":2}`, `{}`, 1))}, []string{chunk("m1", noon, strings.Replace(shCall, `{"a":1,"b":2}`, `null`, 1))}, []string{"tool_request: <nil>"}},
 		{"(b) the call under another message", []rec{stored("m2", shCall)}, []string{chunk("m1", noon, shCall)}, nil},
 		{"(b) arguments in another order", []rec{stored("m2", shCall)}, []string{chunk("m1", noon, strings.Replace(shCall, `"a":1,"b":2`, `"b":2,"a":1`, 1))}, nil},
 		{"(b) other arguments", []rec{stored("m2", shCall)}, []string{chunk("m1", noon, strings.Replace(shCall, `"a":1`, `"a":9`, 1))}, []string{`tool_request: {"a":9,"b":2}`}},
@@ -385,5 +387,30 @@ func TestRecovery(t *testing.T) {
 	out = runHome(t, homeOf{database: full, history: []string{"typed prompt"}, logs: map[string]string{"llm_request.0.jsonl": body(system+kept+typed+lost+call+result+failed, replied2), "llm_request.1.jsonl": body(system, replied)}})
 	if len(out["recovered_messages"]) != 0 {
 		t.Errorf("%v", out["recovered_messages"])
+	}
+}
+
+// Nothing that a log holds vanishes, whatever it looks like.
+func TestOddLogs(t *testing.T) {
+	out := runHome(t, homeOf{logs: map[string]string{
+		"llm_request.0.jsonl": "\n" + logOf("after a blank line"),
+		"llm_request.1.jsonl": "\n   \n",
+		"llm_request.2.jsonl": logOf("p", `{"role":"assistant","id":"q","content":"a plain string"}`, `{"lines":3}`, `"bare"`),
+		"llm_request.3.jsonl": "",
+	}})
+	want := []string{
+		"llm_request.0.jsonl ¦ 2 ¦ 0 ¦ true ¦ ∅", "llm_request.1.jsonl ¦ ∅ ¦ 0 ¦ false ¦ ∅", `llm_request.2.jsonl ¦ 2 ¦ 1 ¦ true ¦ {"data":[{"lines":3},"bare"]}`,
+	}
+	if diff := cmp.Diff(want, pick(out["llm_requests"], "", "log_name", "messages", "response_messages", "complete", "extra")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"text: a plain string"}, logEvents(out)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"after a blank line", "p"}, pick(out["recovered_messages"], "", "text")); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(pick(out["events"], "llm_request", "text")); n != 3 {
+		t.Errorf("%d llm_request rows", n)
 	}
 }

@@ -63,7 +63,11 @@ func runHome(t testing.TB, h homeOf) tables {
 			t.Error(err)
 		}
 	}
-	log := func(name string) FileInfo { return info("llm_request_log", "logs/"+name) }
+	log := func(name string) FileInfo {
+		i := info("llm_request_log", "logs/"+name)
+		i.Size = int64(len(h.logs[name]))
+		return i
+	}
 	var entries stream
 	for i, e := range h.history {
 		entries.add(schemas.RawLines, rec{"line": i + 2, "text": e, "cut": false})
@@ -102,7 +106,7 @@ func runHome(t testing.TB, h homeOf) tables {
 	sha := func(name string) string { return values.SHA256Hex([]byte(h.logs[name])) }
 	for _, name := range sorted(h.logs) {
 		in := lineStream(h.logs[name])
-		read(NewRequestLog(log(name), overlap, spool, sha(name), calls[name]), in, min(int64(len(in)), 1))
+		read(NewRequestLog(log(name), overlap, spool, sha(name), calls[name]), in, min(int64(len(h.logs[name])), 1))
 	}
 	read(NewCLIHistory(info("cli_history", "history.txt"), overlap), entries, int64(len(entries)))
 	for _, name := range sorted(h.logs) {

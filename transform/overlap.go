@@ -273,7 +273,7 @@ func (o *Overlap) block(p *place, e *event, ref eventRef) {
 	if m := &o.current; m.replies != nil {
 		m.known[o.textHash(e.text.s, "block", e.kind)] = ref
 		if e.toolUseID.s != "" {
-			m.tools[o.tuple("tool", e.toolUseID.s)] = ref
+			m.tools[o.tuple("tool", e.kind, e.toolUseID.s)] = ref
 		}
 		if e.kind != m.kind {
 			o.endRun()
@@ -340,13 +340,10 @@ func (o *Overlap) callHash(id, name, arguments string) hash {
 }
 
 // sortedJSON is JSON text with keys in sorted order; a text that is no JSON
-// stays as it is. Arguments that are absent are sent as an empty object.
+// stays as it is.
 func sortedJSON(text string) string {
 	var d jsonval.Doc
-	if text == "" {
-		return "{}"
-	}
-	if text[0] != '{' && text[0] != '[' || d.Parse(text) != nil {
+	if text == "" || text[0] != '{' && text[0] != '[' || d.Parse(text) != nil {
 		return text
 	}
 	return provider.SortedJSON(d.Root())

@@ -34,8 +34,8 @@ type RequestLog struct {
 	bodySize values.Int
 	reply    assembler
 	errors   []string
-	usage    string // last usage object
-	odd      string // last data that is no message of any shape
+	usage    string   // last usage object
+	odd      []string // data that is no message of any shape
 	chunks   int64
 	ended    bool // the last line tells usage or an error
 	cut      bool
@@ -70,7 +70,8 @@ func (t *RequestLog) piece(p piece) error {
 	case !t.doc.Root().Is(jsonval.Object):
 		why = "type"
 	}
-	if p.line == 1 {
+	first := t.lines == 1
+	if first {
 		t.bodySize = values.Int{V: int64(len(p.text)), OK: true}
 	}
 	if why != "" {
@@ -78,7 +79,7 @@ func (t *RequestLog) piece(p piece) error {
 		return nil
 	}
 	v := t.doc.Root()
-	if p.line == 1 {
+	if first {
 		t.head = strings.Clone(p.text)
 		return nil
 	}
@@ -98,7 +99,7 @@ func (t *RequestLog) piece(p piece) error {
 				t.reply.push(t.bodyDoc.Root())
 			}
 		} else {
-			t.odd = strings.Clone(data.JSON())
+			t.odd = append(t.odd, strings.Clone(data.JSON()))
 		}
 	}
 	return nil
@@ -238,7 +239,7 @@ func (t *RequestLog) Tables(_ context.Context, in iter.Seq2[arrow.RecordBatch, e
 }
 
 func (t *RequestLog) end() error {
-	if t.lines == 0 {
+	if t.info.Size == 0 {
 		return nil
 	}
 	t.tally.WithRows++
@@ -383,8 +384,12 @@ func (t *RequestLog) writeRest(head, input, usage jsonval.Value, badUsage []stri
 		}
 	}
 	t.extra.Raw("usage", string(nested.JSON()))
-	if len(t.odd) <= 4096 {
-		t.extra.Raw("data", t.odd)
+	switch len(t.odd) {
+	case 0:
+	case 1:
+		t.extra.Raw("data", t.odd[0])
+	default:
+		t.extra.Raw("data", "["+strings.Join(t.odd, ",")+"]")
 	}
 }
 
@@ -423,7 +428,7 @@ func (t *RequestLog) Recover(_ context.Context, in iter.Seq2[arrow.RecordBatch, 
 func (o *Overlap) wantBlock(e *event) *loggedBlock {
 	b := &loggedBlock{kind: e.kind, at: e.at, text: o.textHash(e.text.s, "block", e.kind)}
 	if e.toolUseID.s != "" {
-		b.toolID, b.hasTool = o.tuple("tool", e.toolUseID.s), true
+		b.toolID, b.hasTool = o.tuple("tool", e.kind, e.toolUseID.s), true
 	}
 	if joins(e.kind) {
 		b.joined = strings.Clone(e.text.s)

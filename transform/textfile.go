@@ -22,6 +22,7 @@ type FileInfo struct {
 	Path   string           // source_file
 	Rel    string           // <file> in texts: below the home, with '/'
 	MTime  values.Int       // microseconds; absent when unknown
+	Size   int64            // bytes
 	Mem    memory.Allocator // of the batches
 }
 

@@ -75,7 +75,7 @@ func (h *home) scan(ctx context.Context, f *extract.File, overlap *transform.Ove
 
 // info is what the rows of a text file say of it.
 func (h *home) info(f *extract.File) transform.FileInfo {
-	info := transform.FileInfo{HomeID: h.job.Home.ID, Store: string(f.Store), Path: f.Path, Rel: f.Rel, Mem: h.r.mem()}
+	info := transform.FileInfo{HomeID: h.job.Home.ID, Store: string(f.Store), Path: f.Path, Rel: f.Rel, Size: f.Size, Mem: h.r.mem()}
 	if !f.MTime.IsZero() {
 		info.MTime = values.Int{V: f.MTime.UnixMicro(), OK: true}
 	}
@@ -192,7 +192,7 @@ func (h *home) textFile(ctx context.Context, f *extract.File, mode extract.TextM
 	records := report.Records
 	switch {
 	case f.Store == extract.LLMRequestLog:
-		records = min(records, 1)
+		records = min(max(f.Size, 0), 1)
 	case mode == extract.Document:
 		records = tally.Records() // how many items there are the transform alone can say
 	}

@@ -15,6 +15,9 @@ func Message(data jsonval.Value) (message []byte, ok bool) {
 	if isGoose(data) {
 		return data.AppendJSON(nil), true
 	}
+	if data.Get("role").Present() && data.Get("content").Is(jsonval.String) {
+		return plainContent(data), true
+	}
 	var b blocks
 	switch {
 	case data.Get("choices").Is(jsonval.Array): // OpenAI chat
@@ -62,6 +65,20 @@ func isGoose(data jsonval.Value) bool {
 		}
 	}
 	return true
+}
+
+// plainContent is a message whose content is a string, which is one text block.
+func plainContent(data jsonval.Value) []byte {
+	var o, text jsonval.ObjectBuilder
+	text.Text("type", "text")
+	text.Text("text", data.Get("content").Text())
+	for key, v := range data.Members() {
+		if key != "content" {
+			o.Value(key, v)
+		}
+	}
+	o.Raw("content", "["+string(text.JSON())+"]")
+	return o.JSON()
 }
 
 // valueDepth is how deep the value of a toolCall or toolResult lies: in the

@@ -38,7 +38,7 @@ func TestMessage(t *testing.T) {
 		// None of the shapes.
 		{"lines", `{"lines":3,"usage":{}}`, ""},
 		{"string", `"x"`, ""}, {"null", `null`, ""}, {"list", `[{"content":[]}]`, ""}, {"empty", `{}`, ""},
-		{"text content", `{"role":"assistant","content":"x"}`, ""},
+		{"text content", `{"role":"assistant","content":"x"}`, `{"role":"assistant","content":[{"type":"text","text":"x"}]}`},
 		{"choices is no list", `{"choices":{"message":{"content":"x"}}}`, ""},
 
 		// OpenAI chat.
