@@ -52,20 +52,13 @@ func (s *RecoveredRowsSource) Report() Report { return s.report }
 
 // Records implements Source.
 func (s *RecoveredRowsSource) Records(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		if s.file.Local == "" || s.file.Status != Read {
-			return
-		}
-		out := batch.NewSet(s.opt.Mem, func(b arrow.RecordBatch) bool { return yield(b, nil) })
-		defer out.Release()
+	return stream(s.file, s.opt.Mem, func(out *batch.Set) error {
 		err := s.read(ctx, out)
-		if err == nil {
-			out.Flush()
+		if err == nil || errors.Is(err, errStopped) {
+			return err
 		}
-		if err != nil && !errors.Is(err, errStopped) && !out.Stopped() {
-			yield(nil, &fault.Error{Kind: fault.Source, Op: "recover rows", Home: s.home.ID, Source: string(SessionsDB), Path: s.file.Path, Err: err})
-		}
-	}
+		return &fault.Error{Kind: fault.Source, Op: "recover rows", Home: s.home.ID, Source: string(SessionsDB), Path: s.file.Path, Err: err}
+	})
 }
 
 // recoveredTables are the tables whose rows are recovered.

@@ -65,20 +65,7 @@ func (s *SessionsDBSource) Report() Report { return s.report }
 
 // Records implements Source.
 func (s *SessionsDBSource) Records(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		if s.file.Local == "" || s.file.Status != Read {
-			return
-		}
-		out := batch.NewSet(s.opt.Mem, func(b arrow.RecordBatch) bool { return yield(b, nil) })
-		defer out.Release()
-		err := s.read(ctx, out)
-		if err == nil {
-			out.Flush()
-		}
-		if err != nil && !errors.Is(err, errStopped) && !out.Stopped() {
-			yield(nil, err)
-		}
-	}
+	return stream(s.file, s.opt.Mem, func(out *batch.Set) error { return s.read(ctx, out) })
 }
 
 // ConfirmationContents yields the content_json of every message of a session

@@ -7,6 +7,7 @@ import (
 
 	"gander/extract/internal/sqlitero"
 	"gander/schemas/batch"
+	"gander/schemas/jsonval"
 	"gander/schemas/values"
 )
 
@@ -251,7 +252,7 @@ func (r *sessionsReader) bad(code, what string, t *storedTable, f field, id int6
 	if f.extra != "" {
 		clean, _ := values.CleanUTF8(text)
 		r.extraKey(f.extra)
-		r.extra = appendQuoted(r.extra, clean)
+		r.extra = jsonval.AppendQuoted(r.extra, clean)
 	}
 }
 
@@ -262,7 +263,7 @@ func (r *sessionsReader) extraKey(key string) {
 		r.extra = append(r.extra, ',')
 	}
 	clean, _ := values.CleanUTF8(key)
-	r.extra = append(appendQuoted(r.extra, clean), ':')
+	r.extra = append(jsonval.AppendQuoted(r.extra, clean), ':')
 }
 
 func (r *sessionsReader) addExtra(t *storedTable, column string, id int64, v sqlitero.Value) {
@@ -273,47 +274,14 @@ func (r *sessionsReader) addExtra(t *storedTable, column string, id int64, v sql
 	case float64:
 		text := values.RealText(v)
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			r.extra = appendQuoted(r.extra, text)
+			r.extra = jsonval.AppendQuoted(r.extra, text)
 		} else {
 			r.extra = append(r.extra, text...)
 		}
 	default:
 		text, _ := textOf(v)
-		r.extra = appendQuoted(r.extra, r.utf8(t, column, id, text))
+		r.extra = jsonval.AppendQuoted(r.extra, r.utf8(t, column, id, text))
 	}
-}
-
-// appendQuoted appends a string as JSON: only the quotation mark, the
-// backslash and U+0000 to U+001F are escaped.
-func appendQuoted(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(append(dst, s[from:]...), '"')
 }
 
 // textOf returns the text of a value of any storage class: a BLOB's bytes, a

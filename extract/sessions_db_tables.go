@@ -5,6 +5,7 @@ import (
 
 	"gander/extract/internal/sqlitero"
 	"gander/schemas"
+	"gander/schemas/jsonval"
 	"gander/schemas/values"
 )
 
@@ -101,12 +102,12 @@ func columnsJSON(t *sqlitero.Table) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendQuoted(append(b, `{"name":`...), cleaned(c.Name))
-		b = appendQuoted(append(b, `,"type":`...), cleaned(c.Type))
+		b = jsonval.AppendQuoted(append(b, `{"name":`...), cleaned(c.Name))
+		b = jsonval.AppendQuoted(append(b, `,"type":`...), cleaned(c.Type))
 		b = strconv.AppendBool(append(b, `,"notnull":`...), c.NotNull)
 		b = append(b, `,"default":`...)
 		if c.HasDefault {
-			b = appendQuoted(b, cleaned(c.Default))
+			b = jsonval.AppendQuoted(b, cleaned(c.Default))
 		} else {
 			b = append(b, "null"...)
 		}

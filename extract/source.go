@@ -2,10 +2,13 @@ package extract
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"gander/schemas/batch"
 	"gander/schemas/values"
 )
 
@@ -31,4 +34,23 @@ type Report struct {
 	SchemaVersion values.Int
 	Integrity     string // quick_check's answer; "" when it could not be asked
 	Records       int64  // records yielded; -1 for a document, of which the reader counts the items
+}
+
+// stream yields what read writes to out. A file that is not to be read yields
+// nothing; errStopped is no error.
+func stream(file *File, mem memory.Allocator, read func(out *batch.Set) error) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		if file.Local == "" || file.Status != Read {
+			return
+		}
+		out := batch.NewSet(mem, func(b arrow.RecordBatch) bool { return yield(b, nil) })
+		defer out.Release()
+		err := read(out)
+		if err == nil {
+			out.Flush()
+		}
+		if err != nil && !errors.Is(err, errStopped) && !out.Stopped() {
+			yield(nil, err)
+		}
+	}
 }

@@ -108,22 +108,15 @@ func (s *TextFileSource) Report() Report { return s.report }
 
 // Records implements Source.
 func (s *TextFileSource) Records(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		if s.file.Local == "" || s.file.Status != Read {
-			return
-		}
-		out := batch.NewSet(s.opt.Mem, func(b arrow.RecordBatch) bool { return yield(b, nil) })
-		defer out.Release()
+	return stream(s.file, s.opt.Mem, func(out *batch.Set) error {
 		err := s.read(ctx, out)
-		if err == nil {
-			out.Flush()
+		if err == nil || errors.Is(err, errStopped) {
+			return err
 		}
-		if err != nil && !errors.Is(err, errStopped) && !out.Stopped() {
-			yield(nil, &fault.Error{
-				Kind: fault.Source, Op: "read file", Home: s.home.ID, Source: string(s.file.Store), Path: s.file.Path, Err: err,
-			})
+		return &fault.Error{
+			Kind: fault.Source, Op: "read file", Home: s.home.ID, Source: string(s.file.Store), Path: s.file.Path, Err: err,
 		}
-	}
+	})
 }
 
 // read reads the file. The error is errStopped or that of ctx.

@@ -26,22 +26,21 @@ type LegacyJSONL struct {
 	names   pairer
 	calls   pairer
 
-	begun    bool // a first line was seen
-	good     int64
-	meta     jsonval.Doc
-	header   string // the metadata line, "" without
-	line     values.Int
-	seq      int64
-	messages int64
-	stamps   stamps
-	first    values.Int
-	last     values.Int
-	project  optText
-	kind     string
-	kept     int64 // blocks of the message that stay
-	left     int64 // and that do not
-	nested   jsonval.ObjectBuilder
-	extra    jsonval.ObjectBuilder
+	begun   bool // a first line was seen
+	good    int64
+	meta    jsonval.Doc
+	header  string // the metadata line, "" without
+	line    values.Int
+	seq     int64
+	stamps  stamps
+	first   values.Int
+	last    values.Int
+	project optText
+	kind    string
+	kept    int64 // blocks of the message that stay
+	left    int64 // and that do not
+	nested  jsonval.ObjectBuilder
+	extra   jsonval.ObjectBuilder
 }
 
 // LegacySessionID is the session id of a legacy file: the stem of its name.
@@ -142,7 +141,6 @@ func (t *LegacyJSONL) createdAt(v jsonval.Value) values.Int {
 
 func (t *LegacyJSONL) message(at *place, v, list jsonval.Value) error {
 	t.seq++
-	t.messages++
 	role := stringOf(v.Get("role"))
 	meta := readMetadata(v.Get("metadata"))
 	at.messageID, at.role = stringOf(v.Get("id")), role
@@ -162,11 +160,8 @@ func (t *LegacyJSONL) message(at *place, v, list jsonval.Value) error {
 		bad := meta.root.Get("usage").Get(key)
 		t.issues.write(at, issue{"bad_number", "metadata: usage." + key + " is no such number", some(bad.TextOrJSON())})
 	}
-	if own := meta.ownModel(); own != "" {
-		m.pair = modelPair{meta.provider, nonEmpty(meta.requested.s), "message"}
-		if meta.requested.s == "" {
-			m.pair.model = meta.resolved
-		}
+	if meta.ownModel() != "" {
+		m.pair = meta.pair()
 	}
 	suspect := t.stamps.suspect(ms)
 	widen(&t.first, &t.last, m.at)
@@ -318,7 +313,7 @@ func (t *LegacyJSONL) sessionRow(v jsonval.Value) {
 		t.extra.Value("accumulated_cost_usd", cost)
 	}
 	o.OptFloat(usd, priced)
-	o.Int(t.messages)
+	o.Int(t.seq)
 	o.Micros(t.first.V, t.first.OK)
 	o.Micros(t.last.V, t.last.OK)
 	_, superseded := t.overlap.replaced[t.id.s]

@@ -120,6 +120,16 @@ func (m *metadata) ownModel() string {
 	return m.requested.s
 }
 
+// pair is the message's own provider and model: what was requested, else what
+// answered. It is for messages that name a model.
+func (m *metadata) pair() modelPair {
+	p := modelPair{m.provider, m.requested, "message"}
+	if m.requested.s == "" {
+		p.model = m.resolved
+	}
+	return p
+}
+
 // shape is what the kind of a message depends on.
 type shape struct {
 	blocks      int

@@ -178,10 +178,7 @@ func (t *Recovered) message(p *place, at row, v jsonval.Value) error {
 		meta := readMetadata(t.meta.Root())
 		m.userVisible, m.agentVisible = meta.userVisible, meta.agentVisible
 		if meta.ownModel() != "" {
-			m.pair = modelPair{meta.provider, nonEmpty(meta.requested.s), "message"}
-			if meta.requested.s == "" {
-				m.pair.model = meta.resolved
-			}
+			m.pair = meta.pair()
 		}
 	}
 	text := column(v, "content_json")

@@ -31,6 +31,7 @@ type RequestLog struct {
 	lines    int64
 	badLines []badLine
 	head     string // first line, when it can be read
+	model    string // that it names
 	bodySize values.Int
 	reply    assembler
 	errors   []string
@@ -80,7 +81,7 @@ func (t *RequestLog) piece(p piece) error {
 	}
 	v := t.doc.Root()
 	if first {
-		t.head = strings.Clone(p.text)
+		t.head, t.model = strings.Clone(p.text), strings.Clone(modelOf(v))
 		return nil
 	}
 	if e := v.Get("error"); e.Present() {
@@ -160,7 +161,7 @@ func (t *RequestLog) Scan(in iter.Seq2[arrow.RecordBatch, error]) (*LoggedCall, 
 		return nil, err
 	}
 	head := t.request()
-	c := &LoggedCall{Name: t.name, StartedAt: t.startedAt(), Model: strings.Clone(modelOf(head))}
+	c := &LoggedCall{Name: t.name, StartedAt: t.startedAt(), Model: t.model}
 	var u jsonval.Doc
 	if t.usage != "" && u.Parse(t.usage) == nil {
 		c.Tokens, _ = tokensOf(u.Root())
@@ -210,7 +211,7 @@ func (t *RequestLog) blocks(k int, emit func(*place, *event) string, names, call
 	if calls == nil {
 		calls = names
 	}
-	at := message{place: t.place(), number: int64(k), turn: turnOf(m.role.s), at: m.created, pair: modelPair{model: nonEmpty(t.model()), basis: basisOf(t.model())}}
+	at := message{place: t.place(), number: int64(k), turn: turnOf(m.role.s), at: m.created, pair: t.pair()}
 	at.messageID, at.role, at.userVisible, at.agentVisible = m.id, m.role, m.userVisible, m.agentVisible
 	if err := t.bodyDoc.Parse(m.content()); err != nil {
 		return fmt.Errorf("transform: assembled content is not JSON: %w", err)
@@ -219,13 +220,12 @@ func (t *RequestLog) blocks(k int, emit func(*place, *event) string, names, call
 	return c.blocks(&at, t.bodyDoc.Root())
 }
 
-func (t *RequestLog) model() string { return modelOf(t.request()) }
-
-func basisOf(model string) string {
-	if model == "" {
-		return ""
+// pair is the model of every event of the log; it names no provider.
+func (t *RequestLog) pair() modelPair {
+	if t.model == "" {
+		return modelPair{}
 	}
-	return "log"
+	return modelPair{model: some(t.model), basis: "log"}
 }
 
 func (t *RequestLog) place() place {
@@ -253,8 +253,7 @@ func (t *RequestLog) end() error {
 	input := head.Get("input")
 	started := t.startedAt()
 	p := t.place()
-	model := strings.Clone(modelOf(head))
-	pair := modelPair{model: nonEmpty(model), basis: basisOf(model)}
+	pair := t.pair()
 	if t.headDoc.LoneSurrogate() {
 		t.issues.write(&p, issue{code: "invalid_utf8", message: "the request holds a lone surrogate; it reads as U+FFFD"})
 	}
@@ -326,7 +325,7 @@ func (t *RequestLog) requestRow(started values.Int) {
 	o.TextOrNull(t.logID)
 	o.Text(t.name)
 	o.Micros(started.V, started.OK)
-	o.TextOrNull(modelOf(head))
+	o.TextOrNull(t.model)
 	if config.Present() {
 		o.Text(config.JSON())
 	} else {

@@ -131,7 +131,6 @@ type session struct {
 
 	stamps   stamps
 	seq      int64
-	messages int64
 	first    values.Int
 	last     values.Int
 	answered map[string]struct{} // ids of confirmed calls; nil until asked for
@@ -421,7 +420,6 @@ func (r *sessionsReader) message(at row) error {
 	}
 	s := &r.session
 	s.seq++
-	s.messages++
 	r.events.record()
 	built := r.tally.Built
 	role := at.value("role")
@@ -448,10 +446,7 @@ func (r *sessionsReader) message(at row) error {
 	m.userVisible, m.agentVisible = meta.userVisible, meta.agentVisible
 	own := meta.ownModel()
 	if own != "" {
-		m.pair = modelPair{meta.provider, meta.requested, "message"}
-		if meta.requested.s == "" {
-			m.pair.model = meta.resolved
-		}
+		m.pair = meta.pair()
 		r.noteProviders(&meta)
 	}
 	list, why := r.contentOf(at)
@@ -680,7 +675,7 @@ func (r *sessionsReader) sessionRow() {
 		}
 	}
 	o.OptFloat(at.float("accumulated_cost"))
-	o.Int(s.messages)
+	o.Int(s.seq)
 	o.Micros(s.first.V, s.first.OK)
 	o.Micros(s.last.V, s.last.OK)
 	o.Bool(false)

@@ -35,6 +35,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"gander/schemas/jsonval"
 )
 
 // Column is the name and the DuckDB type of a column of a result.
@@ -163,45 +165,10 @@ func AppendJSON(dst []byte, v any) []byte {
 
 // AppendQuoted appends s as a JSON string.
 func AppendQuoted(dst []byte, s string) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		}
-		i++
-		start = i
+	if !utf8.ValidString(s) {
+		s = string([]rune(s)) // each byte that is not UTF-8 becomes U+FFFD
 	}
-	return append(append(dst, s[start:]...), '"')
+	return jsonval.AppendQuoted(dst, s)
 }
 
 // appendRaw appends JSON text as it is. DuckDB takes NaN for JSON and keeps
