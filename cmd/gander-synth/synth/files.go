@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gander/schemas/jsonval"
 )
 
 // maxLogs is how many request logs Goose keeps.
@@ -47,7 +49,7 @@ func (h *home) writeLegacy() error {
 		}
 		var b bytes.Buffer
 		fmt.Fprintf(&b, `{"working_dir":%s,"description":%s,"schedule_id":null,"message_count":%d,"total_tokens":%d,"input_tokens":%d,"output_tokens":%d,"accumulated_total_tokens":%d,"accumulated_input_tokens":%d,"accumulated_output_tokens":%d}`+"\n",
-			appendText(nil, s.dir), appendText(nil, s.name), len(s.kept), s.input+s.output, s.input, s.output, s.allInput+s.allOutput, s.allInput, s.allOutput)
+			jsonval.AppendQuoted(nil, s.dir), jsonval.AppendQuoted(nil, s.name), len(s.kept), s.input+s.output, s.input, s.output, s.allInput+s.allOutput, s.allInput, s.allOutput)
 		for _, m := range s.kept {
 			fmt.Fprintf(&b, `{"id":"%s","role":"%s","created":%d,"content":%s,"metadata":%s}`+"\n", m.id, m.role, m.created, m.content, m.metadata)
 		}
@@ -82,7 +84,7 @@ func (h *home) writeLogs() error {
 		b = append(append(b, `{"model_config":{"model_name":"`...), l.model...)
 		b = append(append(b, `","temperature":null,"max_tokens":16384},"input":{"model":"`...), l.model...)
 		b = append(b, `","messages":[{"role":"system","content":"You are a general-purpose AI agent called goose."},{"role":"user","content":`...)
-		b = append(appendText(b, l.prompt), `}],"stream":true}}`...)
+		b = append(jsonval.AppendQuoted(b, l.prompt), `}],"stream":true}}`...)
 		b = append(b, '\n')
 		if failed {
 			b = append(b, `{"error":"Server error: the model is overloaded"}`...)
@@ -122,7 +124,7 @@ func appendReply(b []byte, l *logged) []byte {
 			}
 			block = append(append(block[:0], `{"type":"`...), p.kind...)
 			block = append(append(block, `","`...), p.kind...)
-			block = appendText(append(block, `":`...), rest[:n])
+			block = jsonval.AppendQuoted(append(block, `":`...), rest[:n])
 			if p.kind == "thinking" {
 				block = append(block, `,"signature":""`...)
 			}

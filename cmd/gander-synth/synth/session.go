@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"gander/schemas/jsonval"
 )
 
 // session is a session in the making.
@@ -205,13 +207,13 @@ func (w *writer) next() {
 
 func (w *writer) text(s string) {
 	w.next()
-	w.json = append(appendText(append(w.json, `{"type":"text","text":`...), s), '}')
+	w.json = append(jsonval.AppendQuoted(append(w.json, `{"type":"text","text":`...), s), '}')
 	w.parts = append(w.parts, part{kind: "text", text: s})
 }
 
 func (w *writer) thinking(s string) {
 	w.next()
-	w.json = append(appendText(append(w.json, `{"type":"thinking","thinking":`...), s), `,"signature":""}`...)
+	w.json = append(jsonval.AppendQuoted(append(w.json, `{"type":"thinking","thinking":`...), s), `,"signature":""}`...)
 	w.parts = append(w.parts, part{kind: "thinking", text: s})
 }
 
@@ -387,22 +389,22 @@ func (h *home) request(w *writer) call {
 	switch k := h.r.IntN(100); {
 	case k < 55:
 		c.tool = "shell"
-		arguments = append(appendText(append(arguments, `{"command":`...), text()), '}')
+		arguments = append(jsonval.AppendQuoted(append(arguments, `{"command":`...), text()), '}')
 	case k < 70:
 		c.tool = "edit"
-		arguments = appendText(append(arguments, `{"path":`...), path)
-		arguments = appendText(append(arguments, `,"before":`...), text())
-		arguments = append(appendText(append(arguments, `,"after":`...), text()), '}')
+		arguments = jsonval.AppendQuoted(append(arguments, `{"path":`...), path)
+		arguments = jsonval.AppendQuoted(append(arguments, `,"before":`...), text())
+		arguments = append(jsonval.AppendQuoted(append(arguments, `,"after":`...), text()), '}')
 	case k < 80:
 		c.tool = "write"
-		arguments = appendText(append(arguments, `{"path":`...), path)
-		arguments = append(appendText(append(arguments, `,"content":`...), text()+text()), '}')
+		arguments = jsonval.AppendQuoted(append(arguments, `{"path":`...), path)
+		arguments = append(jsonval.AppendQuoted(append(arguments, `,"content":`...), text()+text()), '}')
 	case k < 88:
 		c.tool = "tree"
-		arguments = append(strconv.AppendInt(append(appendText(append(arguments, `{"path":`...), path), `,"depth":`...), int64(1+h.r.IntN(4)), 10), '}')
+		arguments = append(strconv.AppendInt(append(jsonval.AppendQuoted(append(arguments, `{"path":`...), path), `,"depth":`...), int64(1+h.r.IntN(4)), 10), '}')
 	default:
 		c.tool, extension = "search__find_pages", "search"
-		arguments = append(appendText(append(arguments, `{"query":`...), cut(h.r, h.corpus.prose, 40)), `,"limit":10,"filters":{"lang":["en"],"safe":true}}`...)
+		arguments = append(jsonval.AppendQuoted(append(arguments, `{"query":`...), cut(h.r, h.corpus.prose, 40)), `,"limit":10,"filters":{"lang":["en"],"safe":true}}`...)
 	}
 	b := append([]byte(`{"type":"toolRequest","id":"`), c.id...)
 	b = append(append(b, `","toolCall":{"status":"success","value":{"name":"`...), c.tool...)
@@ -429,11 +431,11 @@ func (h *home) result(w *writer, c call, result string, luck int) {
 	}
 	failed := luck < 10
 	b = append(b, `{"status":"success","value":{"resultType":"complete","content":[{"type":"text","text":`...)
-	b = appendText(b, result)
+	b = jsonval.AppendQuoted(b, result)
 	b = append(b, `,"annotations":{"priority":0.0}}]`...)
 	if c.tool == "shell" && len(result) < 64<<10 {
 		// Goose stores the output of its shell twice.
-		b = appendText(append(b, `,"structuredContent":{"stdout":`...), result)
+		b = jsonval.AppendQuoted(append(b, `,"structuredContent":{"stdout":`...), result)
 		b = append(b, `,"stderr":"","exit_code":`...)
 		if failed {
 			b = append(b, `1}`...)
@@ -468,7 +470,7 @@ func (h *home) delegate(s *session, prompt string) error {
 	task := cut(h.r, h.corpus.prose, h.o.Mix.Prompt.draw(h.r))
 	b := append([]byte(`{"type":"toolRequest","id":"`), id...)
 	b = append(b, `","toolCall":{"status":"success","value":{"name":"delegate","arguments":{"instructions":`...)
-	b = append(appendText(b, task), `}}},"_meta":{"goose.toolCall.providerIndex":0,"goose_extension":"summon"}}`...)
+	b = append(jsonval.AppendQuoted(b, task), `}}},"_meta":{"goose.toolCall.providerIndex":0,"goose_extension":"summon"}}`...)
 	w.raw(b)
 	w.requests++
 	if err := h.replies(s, w, prompt); err != nil {
@@ -501,7 +503,7 @@ func (h *home) delegate(s *session, prompt string) error {
 	w = newWriter()
 	w.responses++
 	b = append([]byte(`{"type":"toolResponse","id":"`), id...)
-	b = appendText(append(b, `","toolResult":{"status":"success","value":{"resultType":"complete","content":[{"type":"text","text":`...), answer)
+	b = jsonval.AppendQuoted(append(b, `","toolResult":{"status":"success","value":{"resultType":"complete","content":[{"type":"text","text":`...), answer)
 	b = append(append(b, `}],"_meta":{"subagent_session_id":"`...), sub.id...)
 	w.raw(append(b, `"},"isError":false}}}`...))
 	return h.userSays(s, w)
