@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,11 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gander/load/duckdb/views"
 	"gander/schemas"
@@ -33,10 +37,10 @@ type Options struct {
 	Scratch string
 
 	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" begins
-	// with 128MB and takes more only when a value needs it.
+	// with 192MB and takes more only when a value needs it.
 	MemoryLimit string
 
-	// Threads is the number of threads that load; 0 takes every processor.
+	// Threads is how many tables are loaded at a time; 0 takes every processor.
 	Threads int
 }
 
@@ -82,7 +86,7 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 			break
 		}
 		// A single value can need more than the limit: begin again with more,
-		// on one thread, since each thread holds one.
+		// a table at a time, since each load holds one.
 		opts.Threads = 1
 		if err = os.RemoveAll(path); err != nil {
 			return err
@@ -101,7 +105,7 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 
 // memorySteps are the memory limits that are tried one after another when none
 // is given: the last leaves it at DuckDB's 80 % of the machine.
-var memorySteps = []string{"128MB", "512MB", "2GB", ""}
+var memorySteps = []string{"192MB", "512MB", "2GB", ""}
 
 func outOfMemory(err error) bool { return strings.Contains(err.Error(), "Out of Memory") }
 
@@ -125,16 +129,21 @@ func publish(path, target string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// fill fills a new database at path.
+// attached is what the database is called while it is filled.
+const attached = "gander"
+
+// groupRows is the size of a row group: half of DuckDB's own, so that one of
+// long texts fits into the memory that a load begins with.
+const groupRows = 61_440
+
+// fill fills a new database at path. Each thread loads a table of its own:
+// DuckDB sharing one between threads, in order, is slower than one alone.
 func fill(ctx context.Context, dir, path, spill string, opts Options) error {
-	settings := map[string]string{"temp_directory": spill, "preserve_insertion_order": "true"}
+	settings := map[string]string{"temp_directory": spill, "preserve_insertion_order": "true", "threads": "1"}
 	if opts.MemoryLimit != "" {
 		settings["memory_limit"] = opts.MemoryLimit
 	}
-	if opts.Threads > 0 {
-		settings["threads"] = strconv.Itoa(opts.Threads)
-	}
-	db, err := openDatabase(path, offline, settings)
+	db, err := openDatabase("", offline, settings)
 	if err != nil {
 		return err
 	}
@@ -144,42 +153,78 @@ func fill(ctx context.Context, dir, path, spill string, opts Options) error {
 		return err
 	}
 	defer s.close()
-
-	run := func(statements ...string) error {
-		for _, sql := range statements {
-			if err := s.exec(ctx, sql); err != nil {
-				return err
-			}
-		}
-		return nil
+	if err := s.run(ctx, fmt.Sprintf("ATTACH %s AS %s (ROW_GROUP_SIZE %d)", quoteText(path), attached, groupRows), "USE "+attached); err != nil {
+		return err
 	}
-	for _, t := range schemas.Tables() {
-		if err := run(createTable(t, true)...); err != nil {
-			return fmt.Errorf("table %s: %w", t.Name, err)
-		}
-		files, err := tableFiles(dir, t.Name)
-		if err != nil {
-			return err
-		}
-		for group := range slices.Chunk(files, filesAtOnce) {
-			if err := run(insert(t, group)); err != nil {
-				return fmt.Errorf("table %s: %w", t.Name, err)
-			}
-		}
+	if err := loadTables(ctx, db, s, dir, opts.Threads); err != nil {
+		return err
 	}
 	runs, err := readRuns(filepath.Join(dir, "runs"))
 	if err != nil {
 		return err
 	}
-	if err := run(append(createTable(schemas.Runs, false), runs...)...); err != nil {
+	if err := s.run(ctx, append(createTable(schemas.Runs, false), runs...)...); err != nil {
 		return fmt.Errorf("table %s: %w", schemas.Runs.Name, err)
 	}
 	for _, v := range views.Views() {
-		if err := run(createView(v)...); err != nil {
+		if err := s.run(ctx, createView(v)...); err != nil {
 			return fmt.Errorf("view %s: %w", v.Name, err)
 		}
 	}
-	return run("CHECKPOINT")
+	return s.run(ctx, "CHECKPOINT "+attached, "USE memory", "DETACH "+attached)
+}
+
+// tableLoad is a table and the files that it is loaded from.
+type tableLoad struct {
+	table *schemas.Table
+	files []string
+	bytes int64
+}
+
+// loadTables makes the tables of homes and fills them, the largest first.
+func loadTables(ctx context.Context, db *database, s *session, dir string, threads int) error {
+	var loads []tableLoad
+	for _, t := range schemas.Tables() {
+		if err := s.run(ctx, createTable(t, true)...); err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		files, bytes, err := tableFiles(dir, t.Name)
+		if err != nil {
+			return err
+		}
+		loads = append(loads, tableLoad{t, files, bytes})
+	}
+	slices.SortStableFunc(loads, func(a, b tableLoad) int { return cmp.Compare(b.bytes, a.bytes) })
+	queue := make(chan tableLoad, len(loads))
+	for _, l := range loads {
+		queue <- l
+	}
+	close(queue)
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for range threads {
+		group.Go(func() error {
+			s, err := db.connect()
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.run(ctx, "USE "+attached); err != nil {
+				return err
+			}
+			for l := range queue {
+				for files := range slices.Chunk(l.files, filesAtOnce) {
+					if err := s.exec(ctx, insert(l.table, files)); err != nil {
+						return fmt.Errorf("table %s: %w", l.table.Name, err)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // filesAtOnce is how many files one statement loads: DuckDB holds the metadata
@@ -187,29 +232,34 @@ func fill(ctx context.Context, dir, path, spill string, opts Options) error {
 const filesAtOnce = 200
 
 // tableFiles lists the Parquet files of a table that hold rows of a home, by
-// home_id and name.
-func tableFiles(dir, table string) ([]string, error) {
+// home_id and name, and sums up their sizes.
+func tableFiles(dir, table string) (files []string, bytes int64, err error) {
 	root := filepath.Join(dir, "parquet", table)
 	homes, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, 0, err
 	}
-	var files []string
 	for _, h := range homes {
 		if !h.IsDir() || !strings.HasPrefix(h.Name(), homeID+"=") || h.Name() == homeID+"="+noHome {
 			continue
 		}
 		entries, err := os.ReadDir(filepath.Join(root, h.Name()))
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for _, e := range entries {
-			if !e.IsDir() && strings.HasSuffix(e.Name(), ".parquet") && !strings.HasPrefix(e.Name(), ".") {
-				files = append(files, filepath.Join(root, h.Name(), e.Name()))
+			if e.IsDir() || !strings.HasSuffix(e.Name(), ".parquet") || strings.HasPrefix(e.Name(), ".") {
+				continue
 			}
+			info, err := e.Info()
+			if err != nil {
+				return nil, 0, err
+			}
+			files = append(files, filepath.Join(root, h.Name(), e.Name()))
+			bytes += info.Size()
 		}
 	}
-	return files, nil
+	return files, bytes, nil
 }
 
 // insert returns the statement that loads files into t. home_id is taken from

@@ -104,6 +104,16 @@ func (s *session) exec(ctx context.Context, sql string) error {
 	})
 }
 
+// run runs statements that give no rows, up to the first that fails.
+func (s *session) run(ctx context.Context, statements ...string) error {
+	for _, sql := range statements {
+		if err := s.exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // errStatements says what is wrong with a query that is not one statement.
 var errStatements = errors.New("a query is exactly one SQL statement")
 
