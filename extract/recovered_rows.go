@@ -168,8 +168,8 @@ func (r *recoveredReader) current(ctx context.Context, f *sqlitefile.File) error
 	}
 	err := r.now.Walk(ctx, t, func(row *sqlitefile.Row) bool {
 		r.sessions[lifeOf(t.Columns, row.Values)] = struct{}{}
-		id, _ := textOf(driverValue(columnOf(t.Columns, row.Values, "id")))
-		r.known[id] = struct{}{}
+		id, _ := textOf(columnOf(t.Columns, row.Values, "id"))
+		r.known[strings.Clone(id)] = struct{}{}
 		return true
 	})
 	r.damaged = r.now.Damaged()
@@ -178,38 +178,23 @@ func (r *recoveredReader) current(ctx context.Context, f *sqlitefile.File) error
 
 // lifeOf names a session: ids are used again, so its creation is part.
 func lifeOf(columns []sqlitefile.Column, v []sqlitefile.Value) string {
-	id, _ := textOf(driverValue(columnOf(columns, v, "id")))
-	at := driverValue(columnOf(columns, v, "created_at"))
-	if us, ok := timeOf(at); ok {
-		at = us
-	}
+	id, _ := textOf(columnOf(columns, v, "id"))
+	at := columnOf(columns, v, "created_at")
 	created, _ := textOf(at)
+	if us, ok := timeOf(at); ok {
+		created = strconv.FormatInt(us, 10)
+	}
 	return id + "\x00" + created
 }
 
 // columnOf returns the value of a column, NULL when there is none.
-func columnOf(columns []sqlitefile.Column, v []sqlitefile.Value, name string) sqlitefile.Value {
+func columnOf(columns []sqlitefile.Column, v []sqlitefile.Value, name string) *sqlitefile.Value {
 	for i := range columns {
 		if strings.EqualFold(columns[i].Name, name) {
-			return v[i]
+			return &v[i]
 		}
 	}
-	return sqlitefile.Value{}
-}
-
-// driverValue is the value as reading through SQLite gives it.
-func driverValue(v sqlitefile.Value) any {
-	switch v.Kind {
-	case sqlitefile.Int:
-		return v.Int
-	case sqlitefile.Real:
-		return v.Real
-	case sqlitefile.Text:
-		return string(v.Bytes)
-	case sqlitefile.Blob:
-		return v.Bytes
-	}
-	return nil
+	return &sqlitefile.Value{}
 }
 
 // tell adds a row of recovered_rows.
@@ -222,11 +207,11 @@ func (r *recoveredReader) tell(v *sqlitefile.Version) error {
 	if v.Table == "sessions" {
 		id, created = "id", "created_at"
 	}
-	session, ok := textOf(driverValue(columnOf(v.Columns, v.Values, id)))
+	session, ok := textOf(columnOf(v.Columns, v.Values, id))
 	session, _ = values.CleanUTF8(session)
 	w.OptText(session, ok)
 	if v.Evidence == sqlitefile.WALCommitted {
-		r.known[session] = struct{}{}
+		r.known[strings.Clone(session)] = struct{}{}
 	}
 	if r.deleted(v) {
 		w.Text("deleted")
@@ -237,7 +222,7 @@ func (r *recoveredReader) tell(v *sqlitefile.Version) error {
 	committed := v.Evidence == sqlitefile.WALCommitted
 	w.OptInt(int64(v.First), committed)
 	w.OptInt(int64(v.Last), committed)
-	w.Micros(timeOf(driverValue(columnOf(v.Columns, v.Values, created))))
+	w.Micros(timeOf(columnOf(v.Columns, v.Values, created)))
 	w.Bytes(r.rowValues(v))
 	w.Int(int64(v.Page))
 	w.Int(int64(v.Offset))
@@ -281,7 +266,7 @@ func (r *recoveredReader) deleted(v *sqlitefile.Version) bool {
 func rowOf(columns []sqlitefile.Column, v []sqlitefile.Value) xxh3.Uint128 {
 	var b []byte
 	for _, name := range []string{"session_id", "message_id", "role", "created_timestamp", "model", "input_tokens", "output_tokens"} {
-		text, ok := textOf(driverValue(columnOf(columns, v, name)))
+		text, ok := textOf(columnOf(columns, v, name))
 		b = strconv.AppendBool(b, ok)
 		b = strconv.AppendInt(b, int64(len(text)), 10)
 		b = append(append(b, ' '), text...)
@@ -334,7 +319,7 @@ func (r *recoveredReader) fits(table string, columns []sqlitefile.Column, v []sq
 			}
 			needs--
 		case name == created:
-			if _, ok := timeOf(driverValue(x)); !ok || table != "sessions" && x.Kind == sqlitefile.Text {
+			if _, ok := timeOf(&x); !ok || table != "sessions" && x.Kind == sqlitefile.Text {
 				return false
 			}
 			needs--

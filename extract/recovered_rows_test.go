@@ -16,13 +16,14 @@ import (
 
 	"gander/extract/internal/sqlitefile"
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 )
 
 // recovered reads what a database lost, and checks that its directory stays as
 // it is.
 func recovered(t *testing.T, f *File) (rows, issues []row, report Report) {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	dir := filepath.Dir(f.Local)
 	before := listing(t, dir)

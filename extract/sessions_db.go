@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"gander/extract/internal/sqlitefile"
 	"gander/extract/internal/sqlitero"
 	"gander/schemas"
 	"gander/schemas/batch"
@@ -170,7 +171,8 @@ type sessionsReader struct {
 	ctx     context.Context
 	out     *batch.Set
 	db      *sqlitero.DB
-	reasons []string // of the report's note
+	pages   *sqlitefile.State // nil where only SQLite is to read
+	reasons []string          // of the report's note
 
 	tables                             []sqlitero.Table
 	sessions, messages, threads, usage *storedTable // nil when not there
@@ -243,6 +245,11 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 		return nil
 	}
 	r.findTables()
+	close, err := r.openPages()
+	if err != nil {
+		return err
+	}
+	defer close()
 	if err := r.order(); err != nil {
 		return err
 	}
@@ -327,7 +334,7 @@ func (r *sessionsReader) findTables() {
 			var v sqlitero.Value
 			if err := r.db.QueryRow(ctx, "SELECT max(+version) FROM main."+sqlitero.Quote(t.Name)+" NOT INDEXED", &v); err == nil {
 				report := &r.source.report
-				report.SchemaVersion.V, report.SchemaVersion.OK = wholeNumber(v)
+				report.SchemaVersion.V, report.SchemaVersion.OK = wholeNumber(&v)
 			}
 		}
 	}
@@ -359,31 +366,18 @@ func (r *sessionsReader) gap(table string) func(sqlitero.Gap) error {
 
 // tellSessions yields the sessions with their messages.
 func (r *sessionsReader) tellSessions() error {
-	var reader *sqlitero.Reader
-	if r.sessions != nil {
-		var err error
-		if reader, err = r.reader(r.sessions, r.sessions.exprs, ""); err != nil {
-			return err
+	readers := map[*storedTable]*rowReader{}
+	for _, t := range []*storedTable{r.sessions, r.messages, r.threads} {
+		if t != nil {
+			readers[t] = r.reader(t, t.columns)
+			defer readers[t].Close()
 		}
-		defer reader.Close()
-	}
-	told := map[string]*sqlitero.Reader{}
-	for _, t := range []*storedTable{r.messages, r.threads} {
-		if t == nil {
-			continue
-		}
-		reader, err := r.reader(t, t.exprs, "")
-		if err != nil {
-			return err
-		}
-		defer reader.Close()
-		told[t.name] = reader
 	}
 	total := len(r.index.keys)
 	for from := 0; from < total; from += sessionChunk {
 		to := min(from+sessionChunk, total)
 		if rows := min(to, len(r.index.ids)); from < rows {
-			if err := r.tellRows(reader, from, rows); err != nil {
+			if err := r.tellRows(readers[r.sessions], from, rows); err != nil {
 				return err
 			}
 		}
@@ -392,10 +386,10 @@ func (r *sessionsReader) tellSessions() error {
 		}
 		r.out.Table(schemas.RawSessions).Flush()
 		for ordinal := from; ordinal < to; ordinal++ {
-			if err := r.tellMessages(told["messages"], r.messages, r.byMessage, ordinal); err != nil {
+			if err := r.tellMessages(readers[r.messages], r.messages, r.byMessage, ordinal); err != nil {
 				return err
 			}
-			if err := r.tellMessages(told["thread_messages"], r.threads, r.byThread, ordinal); err != nil {
+			if err := r.tellMessages(readers[r.threads], r.threads, r.byThread, ordinal); err != nil {
 				return err
 			}
 		}
@@ -408,7 +402,7 @@ func (r *sessionsReader) tellSessions() error {
 }
 
 // tellRows yields the sessions rows with the ordinals [from, to).
-func (r *sessionsReader) tellRows(reader *sqlitero.Reader, from, to int) error {
+func (r *sessionsReader) tellRows(reader *rowReader, from, to int) error {
 	w := r.out.Table(schemas.RawSessions)
 	ordinal := from
 	gap := r.gaps("sessions")
@@ -447,7 +441,7 @@ func (r *sessionsReader) missing(ordinal int) {
 }
 
 // tellMessages yields the rows of one session in messages or thread_messages.
-func (r *sessionsReader) tellMessages(reader *sqlitero.Reader, t *storedTable, index *messageIndex, ordinal int) error {
+func (r *sessionsReader) tellMessages(reader *rowReader, t *storedTable, index *messageIndex, ordinal int) error {
 	if t == nil {
 		return nil
 	}
@@ -476,10 +470,7 @@ func (r *sessionsReader) tellUsage() error {
 	if t == nil {
 		return nil
 	}
-	reader, err := r.reader(t, t.exprs, "")
-	if err != nil {
-		return err
-	}
+	reader := r.reader(t, t.columns)
 	defer reader.Close()
 	w := r.out.Table(schemas.RawUsage)
 	return r.scanWith(reader, t, func(id int64, v []sqlitero.Value) error {
@@ -505,15 +496,15 @@ func (r *sessionsReader) confirmations(ctx context.Context, ordinal int64, each 
 		if part.t == nil || part.t.at("content_json") < 0 {
 			continue
 		}
-		name := part.t.exprs[part.t.at("content_json")]
-		reader, err := r.reader(part.t, []string{name}, "instr("+name+", 'toolConfirmationResponse') OR instr("+name+`, '\u')`)
+		name := selected(part.t.columns[part.t.at("content_json")])
+		reader, err := r.db.Reader(part.t.table, []string{name}, "instr("+name+", 'toolConfirmationResponse') OR instr("+name+`, '\u')`)
 		if err != nil {
 			return err
 		}
 		defer reader.Close()
 		for ids := range part.index.runs(int(ordinal)) {
 			err := reader.Pick(ctx, ids, func(_ int64, v []sqlitero.Value) error {
-				content, _ := textOf(v[0])
+				content, _ := textOf(&v[0])
 				content, _ = values.CleanUTF8(content)
 				if !each(content) {
 					return errStopped
@@ -526,10 +517,6 @@ func (r *sessionsReader) confirmations(ctx context.Context, ordinal int64, each 
 		}
 	}
 	return nil
-}
-
-func (r *sessionsReader) reader(t *storedTable, exprs []string, where string) (*sqlitero.Reader, error) {
-	return r.db.Reader(t.table, exprs, where)
 }
 
 // gaps joins rowids that cannot be read into ranges.

@@ -3,7 +3,7 @@ package extract
 import (
 	"math"
 	"strconv"
-	"unicode/utf8"
+	"unsafe"
 
 	"gander/extract/internal/sqlitero"
 	"gander/schemas/batch"
@@ -98,7 +98,6 @@ type storedTable struct {
 	name    string // as gander writes it
 	table   *sqlitero.Table
 	columns []string       // selected, by their names in the database
-	exprs   []string       // the same as SQL
 	index   map[string]int // of the columns, by the name gander knows
 	unknown []int          // of the columns that have no place
 
@@ -126,7 +125,6 @@ func newStoredTable(name string, t *sqlitero.Table) *storedTable {
 		}
 		i := len(s.columns)
 		s.columns = append(s.columns, c.Name)
-		s.exprs = append(s.exprs, "+"+sqlitero.Quote(c.Name))
 		place := ""
 		for _, k := range known {
 			if k != "" && sqlitero.SameName(k, c.Name) {
@@ -151,20 +149,14 @@ func (s *storedTable) at(column string) int {
 	return -1
 }
 
-// select1 returns the SQL of a column that is known or not, NULL when it is
-// not there.
-func (s *storedTable) select1(column string) string {
-	for i, c := range s.columns {
-		if sqlitero.SameName(c, column) {
-			return s.exprs[i]
-		}
-	}
+// column returns the name of a column as the table has it, "" when it has none of that name.
+func (s *storedTable) column(name string) string {
 	for _, c := range s.table.Columns {
-		if c.Alias && sqlitero.SameName(c.Name, column) {
-			return "+" + sqlitero.Quote(c.Name)
+		if c.Stored() && sqlitero.SameName(c.Name, name) {
+			return c.Name
 		}
 	}
-	return "NULL"
+	return ""
 }
 
 // cells appends the fields of a row and its extra.
@@ -176,15 +168,15 @@ func (r *sessionsReader) cells(w *batch.Writer, t *storedTable, fields []field, 
 			continue
 		}
 		i := t.at(f.column)
-		if i < 0 || v[i] == nil {
+		if i < 0 || v[i].Kind == sqlitero.Null {
 			w.Null()
 			continue
 		}
-		r.cell(w, t, f, id, v[i])
+		r.cell(w, t, f, id, &v[i])
 	}
 	for _, i := range t.unknown {
-		if v[i] != nil {
-			r.addExtra(t, t.columns[i], id, v[i])
+		if v[i].Kind != sqlitero.Null {
+			r.addExtra(t, t.columns[i], id, &v[i])
 		}
 	}
 	if len(r.extra) == 0 {
@@ -195,13 +187,9 @@ func (r *sessionsReader) cells(w *batch.Writer, t *storedTable, fields []field, 
 	w.Bytes(r.extra)
 }
 
-func (r *sessionsReader) cell(w *batch.Writer, t *storedTable, f field, id int64, v sqlitero.Value) {
+func (r *sessionsReader) cell(w *batch.Writer, t *storedTable, f field, id int64, v *sqlitero.Value) {
 	switch f.kind {
 	case asText, asTimeText:
-		if b, ok := v.([]byte); ok && utf8.Valid(b) {
-			w.Bytes(b)
-			return
-		}
 		text, _ := textOf(v)
 		w.Text(r.utf8(t, f.column, id, text))
 	case asTime:
@@ -211,8 +199,7 @@ func (r *sessionsReader) cell(w *batch.Writer, t *storedTable, f field, id int64
 		}
 		w.Micros(us, ok)
 	case asMillis:
-		ms, ok := v.(int64)
-		w.OptInt(ms, ok && values.IsMillis(ms))
+		w.OptInt(v.Int, v.Kind == sqlitero.Int && values.IsMillis(v.Int))
 	case asInt:
 		n, ok := wholeNumber(v)
 		if !ok {
@@ -246,7 +233,7 @@ func (r *sessionsReader) utf8(t *storedTable, column string, id int64, text stri
 
 // bad reports a value that its column cannot hold, and keeps its text in extra
 // where that has a key for it.
-func (r *sessionsReader) bad(code, what string, t *storedTable, f field, id int64, v sqlitero.Value) {
+func (r *sessionsReader) bad(code, what string, t *storedTable, f field, id int64, v *sqlitero.Value) {
 	text, _ := textOf(v)
 	r.issue(code, t.name+"."+f.column+" is "+what, &text, t.name, id)
 	if f.extra != "" {
@@ -266,14 +253,14 @@ func (r *sessionsReader) extraKey(key string) {
 	r.extra = append(jsonval.AppendQuoted(r.extra, clean), ':')
 }
 
-func (r *sessionsReader) addExtra(t *storedTable, column string, id int64, v sqlitero.Value) {
+func (r *sessionsReader) addExtra(t *storedTable, column string, id int64, v *sqlitero.Value) {
 	r.extraKey(column)
-	switch v := v.(type) {
-	case int64:
-		r.extra = strconv.AppendInt(r.extra, v, 10)
-	case float64:
-		text := values.RealText(v)
-		if math.IsInf(v, 0) || math.IsNaN(v) {
+	switch v.Kind {
+	case sqlitero.Int:
+		r.extra = strconv.AppendInt(r.extra, v.Int, 10)
+	case sqlitero.Real:
+		text := values.RealText(v.Real)
+		if math.IsInf(v.Real, 0) || math.IsNaN(v.Real) {
 			r.extra = jsonval.AppendQuoted(r.extra, text)
 		} else {
 			r.extra = append(r.extra, text...)
@@ -285,69 +272,58 @@ func (r *sessionsReader) addExtra(t *storedTable, column string, id int64, v sql
 }
 
 // textOf returns the text of a value of any storage class: a BLOB's bytes, a
-// number's digits. ok is false for NULL.
-func textOf(v sqlitero.Value) (text string, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case []byte:
-		return string(v), true
-	case int64:
-		return strconv.FormatInt(v, 10), true
-	case float64:
-		return values.RealText(v), true
+// number's digits. ok is false for NULL. It is valid as long as the value.
+func textOf(v *sqlitero.Value) (text string, ok bool) {
+	switch v.Kind {
+	case sqlitero.Int:
+		return strconv.FormatInt(v.Int, 10), true
+	case sqlitero.Real:
+		return values.RealText(v.Real), true
 	}
-	return "", false
+	return view(v.Bytes), v.Kind != sqlitero.Null
 }
 
+// view is b as a text, without a copy.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
 // timeOf reads a time: a number of seconds or milliseconds, or a text.
-func timeOf(v sqlitero.Value) (us int64, ok bool) {
-	switch v := v.(type) {
-	case int64:
-		return values.IntTime(v)
-	case float64:
-		return values.FloatTime(v)
-	case string:
-		return values.TextTime(v)
-	case []byte:
-		return values.TextTime(string(v))
+func timeOf(v *sqlitero.Value) (us int64, ok bool) {
+	switch v.Kind {
+	case sqlitero.Null:
+		return 0, false
+	case sqlitero.Int:
+		return values.IntTime(v.Int)
+	case sqlitero.Real:
+		return values.FloatTime(v.Real)
 	}
-	return 0, false
+	return values.TextTime(view(v.Bytes))
 }
 
 // wholeNumber reads an integer from a number or from the text of one.
-func wholeNumber(v sqlitero.Value) (int64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case float64:
-		return values.WholeFloat(v)
-	case string:
-		return integerText(v)
-	case []byte:
-		return integerText(string(v))
+func wholeNumber(v *sqlitero.Value) (int64, bool) {
+	switch v.Kind {
+	case sqlitero.Null:
+		return 0, false
+	case sqlitero.Int:
+		return v.Int, true
+	case sqlitero.Real:
+		return values.WholeFloat(v.Real)
 	}
-	return 0, false
-}
-
-func integerText(s string) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
+	n, err := strconv.ParseInt(view(v.Bytes), 10, 64)
 	return n, err == nil
 }
 
 // number reads a finite number from a number or from the text of one.
-func number(v sqlitero.Value) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, !math.IsInf(v, 0) && !math.IsNaN(v)
-	case string:
-		return numberText(v)
-	case []byte:
-		return numberText(string(v))
+func number(v *sqlitero.Value) (float64, bool) {
+	switch v.Kind {
+	case sqlitero.Null:
+		return 0, false
+	case sqlitero.Int:
+		return float64(v.Int), true
+	case sqlitero.Real:
+		return v.Real, !math.IsInf(v.Real, 0) && !math.IsNaN(v.Real)
 	}
-	return 0, false
+	return numberText(view(v.Bytes))
 }
 
 // numberText reads a decimal literal: no hexadecimal, no underscores, no words.
@@ -365,19 +341,17 @@ func numberText(s string) (float64, bool) {
 
 // flag reads a truth value: a number that is 0 or not, or its text, or the
 // words for it in any case.
-func flag(v sqlitero.Value) (is, ok bool) {
-	switch v := v.(type) {
-	case int64:
-		return v != 0, true
-	case float64:
-		n, ok := values.WholeFloat(v)
+func flag(v *sqlitero.Value) (is, ok bool) {
+	switch v.Kind {
+	case sqlitero.Null:
+		return false, false
+	case sqlitero.Int:
+		return v.Int != 0, true
+	case sqlitero.Real:
+		n, ok := values.WholeFloat(v.Real)
 		return n != 0, ok
-	case string:
-		return flagText(v)
-	case []byte:
-		return flagText(string(v))
 	}
-	return false, false
+	return flagText(view(v.Bytes))
 }
 
 func flagText(s string) (is, ok bool) {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"gander/extract/internal/sqlitero"
 	"gander/schemas/values"
@@ -18,10 +19,14 @@ type sessionKey struct {
 	ok   bool
 }
 
-func keyOf(v sqlitero.Value) sessionKey {
+// keyOf is valid as long as the value.
+func keyOf(v *sqlitero.Value) sessionKey {
 	text, ok := textOf(v)
 	return sessionKey{text, ok}
 }
+
+// kept is the key for longer than its value is valid.
+func (k sessionKey) kept() sessionKey { return sessionKey{strings.Clone(k.text), k.ok} }
 
 func (k sessionKey) clean() (string, bool) {
 	clean, _ := values.CleanUTF8(k.text)
@@ -42,7 +47,7 @@ type sessionIndex struct {
 func (x *sessionIndex) ordinal(k sessionKey) int32 {
 	n, ok := x.ordinals[k]
 	if !ok {
-		n = int32(len(x.keys))
+		k, n = k.kept(), int32(len(x.keys))
 		x.ordinals[k] = n
 		x.keys = append(x.keys, k)
 	}
@@ -108,17 +113,17 @@ func (r *sessionsReader) order() error {
 	x := &sessionIndex{ordinals: map[sessionKey]int32{}, threads: map[sessionKey]int32{}}
 	r.index = x
 	if t := r.sessions; t != nil {
-		err := r.scan(t, []string{t.select1("id"), t.select1("created_at"), t.select1("thread_id")}, func(id int64, v []sqlitero.Value) error {
-			k, n := keyOf(v[0]), int32(len(x.keys))
+		err := r.scan(t, []string{"id", "created_at", "thread_id"}, func(id int64, v []sqlitero.Value) error {
+			k, n := keyOf(&v[0]).kept(), int32(len(x.keys))
 			if _, twice := x.ordinals[k]; !twice {
 				x.ordinals[k] = n
 			}
-			if thread := keyOf(v[2]); thread.text != "" {
+			if thread := keyOf(&v[2]).kept(); thread.text != "" {
 				if _, twice := x.threads[thread]; !twice {
 					x.threads[thread] = n
 				}
 			}
-			created, ok := timeOf(v[1])
+			created, ok := timeOf(&v[1])
 			if !ok {
 				created = math.MaxInt64
 			}
@@ -132,12 +137,12 @@ func (r *sessionsReader) order() error {
 	if t := r.messages; t != nil {
 		r.byMessage = &messageIndex{}
 		seen := &messageIDs{seed: maphash.MakeSeed()}
-		err := r.scan(t, []string{t.select1("session_id"), t.select1("message_id")}, func(id int64, v []sqlitero.Value) error {
-			if text, _ := textOf(v[1]); text != "" {
+		err := r.scan(t, []string{"session_id", "message_id"}, func(id int64, v []sqlitero.Value) error {
+			if text, _ := textOf(&v[1]); text != "" {
 				seen.add(text, int32(len(r.byMessage.ids)))
 			}
 			r.byMessage.ids = append(r.byMessage.ids, id)
-			r.byMessage.sessions = append(r.byMessage.sessions, x.ordinal(keyOf(v[0])))
+			r.byMessage.sessions = append(r.byMessage.sessions, x.ordinal(keyOf(&v[0])))
 			return nil
 		})
 		if err != nil {
@@ -150,8 +155,8 @@ func (r *sessionsReader) order() error {
 	}
 	if t := r.threads; t != nil {
 		r.byThread = &messageIndex{}
-		err := r.scan(t, []string{t.select1("session_id"), t.select1("thread_id")}, func(id int64, v []sqlitero.Value) error {
-			k, thread := keyOf(v[0]), keyOf(v[1])
+		err := r.scan(t, []string{"session_id", "thread_id"}, func(id int64, v []sqlitero.Value) error {
+			k, thread := keyOf(&v[0]), keyOf(&v[1])
 			n, ok := int32(0), false
 			if k.text == "" {
 				if n, ok = x.threads[thread]; !ok {
@@ -173,11 +178,8 @@ func (r *sessionsReader) order() error {
 	return nil
 }
 
-func (r *sessionsReader) scan(t *storedTable, exprs []string, row sqlitero.Row) error {
-	reader, err := r.reader(t, exprs, "")
-	if err != nil {
-		return err
-	}
+func (r *sessionsReader) scan(t *storedTable, columns []string, row sqlitero.Row) error {
+	reader := r.reader(t, columns)
 	defer reader.Close()
 	t.counted = true
 	return r.scanWith(reader, t, func(id int64, v []sqlitero.Value) error {
@@ -191,7 +193,7 @@ func (r *sessionsReader) scan(t *storedTable, exprs []string, row sqlitero.Row) 
 
 // scanWith scans a table and tells of rowids that came again: what had one of
 // them may be lost.
-func (r *sessionsReader) scanWith(reader *sqlitero.Reader, t *storedTable, row sqlitero.Row, gap func(sqlitero.Gap) error) error {
+func (r *sessionsReader) scanWith(reader *rowReader, t *storedTable, row sqlitero.Row, gap func(sqlitero.Gap) error) error {
 	if err := reader.Scan(r.ctx, row, gap); err != nil || reader.Again() == nil {
 		return err
 	}
@@ -268,18 +270,16 @@ func (r *sessionsReader) findCopies(seen *messageIDs) error {
 		rows[i] = c.row
 	}
 	slices.Sort(rows)
-	reader, err := r.reader(r.messages, []string{r.messages.select1("message_id"), r.messages.select1("created_timestamp")}, "")
-	if err != nil {
-		return err
-	}
+	reader := r.reader(r.messages, []string{"message_id", "created_timestamp"})
 	defer reader.Close()
 	next := 0
 	same := candidates[:0]
 	var key []byte
+	var err error
 	runs(rows, r.byMessage.ids, func(ids []int64) bool {
 		err = reader.Fetch(r.ctx, ids, func(id int64, v []sqlitero.Value) error {
-			text, _ := textOf(v[0])
-			key = appendStamp(append(key[:0], text...), v[1])
+			text, _ := textOf(&v[0])
+			key = appendStamp(append(key[:0], text...), &v[1])
 			same = append(same, hashed{maphash.Bytes(seen.seed, key), rows[next]})
 			next++
 			return nil
@@ -334,20 +334,18 @@ func (x *sessionIndex) ranks() []int32 {
 
 // appendStamp appends a value so that two are equal as bytes when they are as
 // values: numbers by value, texts and BLOBs by their bytes.
-func appendStamp(dst []byte, v sqlitero.Value) []byte {
-	if f, ok := v.(float64); ok {
-		n, whole := values.WholeFloat(f)
-		if !whole {
-			return binary.BigEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(f))
-		}
-		v = n
-	}
-	if n, ok := v.(int64); ok {
-		return binary.BigEndian.AppendUint64(append(dst, 0, 'i'), uint64(n))
-	}
-	text, ok := textOf(v)
-	if !ok {
+func appendStamp(dst []byte, v *sqlitero.Value) []byte {
+	whole := func(n int64) []byte { return binary.BigEndian.AppendUint64(append(dst, 0, 'i'), uint64(n)) }
+	switch v.Kind {
+	case sqlitero.Null:
 		return append(dst, 0, 'n')
+	case sqlitero.Int:
+		return whole(v.Int)
+	case sqlitero.Real:
+		if n, ok := values.WholeFloat(v.Real); ok {
+			return whole(n)
+		}
+		return binary.BigEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(v.Real))
 	}
-	return append(append(dst, 0, 't'), text...)
+	return append(append(dst, 0, 't'), v.Bytes...)
 }

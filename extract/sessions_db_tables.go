@@ -50,8 +50,8 @@ func (r *sessionsReader) sequences() map[string]int64 {
 			continue
 		}
 		for rows.Next() {
-			name, _ := textOf(rows.Values()[0])
-			if seq, ok := wholeNumber(rows.Values()[1]); ok {
+			name, _ := textOf(&rows.Values()[0])
+			if seq, ok := wholeNumber(&rows.Values()[1]); ok {
 				high[name] = seq
 			}
 		}
@@ -72,7 +72,7 @@ func (r *sessionsReader) size(t *sqlitero.Table) (rows, low, top values.Int, err
 		if err := r.db.QueryRow(r.ctx, "SELECT "+what+from, &v); err != nil {
 			return values.Int{}, r.ctx.Err()
 		}
-		n.V, n.OK = v.(int64)
+		n.V, n.OK = v.Int, v.Kind == sqlitero.Int
 		return n, nil
 	}
 	for _, known := range []*storedTable{r.sessions, r.messages, r.threads} {

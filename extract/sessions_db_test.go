@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/fault"
 	"gander/schemas/values"
 )
@@ -68,7 +69,7 @@ type told struct {
 // tell reads a source to its end and checks what holds for every stream.
 func tell(t *testing.T, f *File) told {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	scratch := t.TempDir()
 	src := NewSessionsDB(&Home{ID: "h-alice-00000000"}, f, SourceOptions{Mem: mem, Scratch: scratch})
@@ -779,7 +780,7 @@ func TestSessionsDBCancelled(t *testing.T) {
 	dir := sqliteShell(t, schema16+`
 WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<2000) INSERT INTO sessions(id, working_dir) SELECT 's'||i, '' FROM c;`)
 	for _, after := range []int{0, 1, 2} {
-		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		mem := memory.NewCheckedAllocator(batchtest.Poison{})
 		src := NewSessionsDB(&Home{}, databaseFile(filepath.Join(dir, "w.db")), SourceOptions{Mem: mem, Scratch: t.TempDir()})
 		ctx, cancel := context.WithCancel(t.Context())
 		n, failed := 0, error(nil)
@@ -804,7 +805,7 @@ WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<2000) INSER
 		mem.AssertSize(t, 0)
 	}
 	// A consumer that wants no more.
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	src := NewSessionsDB(&Home{}, databaseFile(filepath.Join(dir, "w.db")), SourceOptions{Mem: mem, Scratch: t.TempDir()})
 	for b := range src.Records(t.Context()) {
 		b.Release()

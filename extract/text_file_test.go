@@ -23,6 +23,7 @@ import (
 
 	"gander/schemas"
 	"gander/schemas/batch"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/fault"
 	"gander/schemas/values"
 )
@@ -60,7 +61,7 @@ type failer interface {
 // hear reads a text file to its end and checks what holds for every stream.
 func hear(t failer, s *TextFileSource) heard {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	s.opt.Mem = mem
 	var out heard
 	for b, err := range s.Records(context.Background()) {
@@ -472,7 +473,7 @@ func TestTextFileContext(t *testing.T) {
 	for _, mode := range []TextMode{JSONLines, Document} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := inMemory(mode, content)
-		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		mem := memory.NewCheckedAllocator(batchtest.Poison{})
 		s.opt.Mem = mem
 		if mode == Document {
 			cancel()
@@ -506,7 +507,7 @@ func TestTextFileContext(t *testing.T) {
 // A consumer that has enough ends the reading, without an error.
 func TestTextFileStops(t *testing.T) {
 	s := inMemory(JSONLines, bytes.Repeat([]byte("line\n"), 100*batch.MaxRows))
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	s.opt.Mem = mem
 	for b, err := range s.Records(t.Context()) {
 		must(t, err)

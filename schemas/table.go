@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -59,6 +60,9 @@ type Table struct {
 	Name    string
 	Doc     string
 	Columns []Column
+
+	once   sync.Once
+	schema *arrow.Schema // see Arrow
 }
 
 // Keys of the Arrow metadata that gander writes.
@@ -73,15 +77,18 @@ const HomeIDDoc = "Home the row belongs to: <host>-<user>-<first 8 hex of SHA-25
 // Arrow returns the schema of the table's record batches. The table's name and
 // the column sentences are in its metadata.
 func (t *Table) Arrow() *arrow.Schema {
-	fields := make([]arrow.Field, len(t.Columns))
-	for i, c := range t.Columns {
-		fields[i] = arrow.Field{
-			Name: c.Name, Type: c.Kind.Arrow(), Nullable: true,
-			Metadata: arrow.NewMetadata([]string{MetaDoc}, []string{c.Doc}),
+	t.once.Do(func() {
+		fields := make([]arrow.Field, len(t.Columns))
+		for i, c := range t.Columns {
+			fields[i] = arrow.Field{
+				Name: c.Name, Type: c.Kind.Arrow(), Nullable: true,
+				Metadata: arrow.NewMetadata([]string{MetaDoc}, []string{c.Doc}),
+			}
 		}
-	}
-	md := arrow.NewMetadata([]string{MetaTable, MetaDoc}, []string{t.Name, t.Doc})
-	return arrow.NewSchema(fields, &md)
+		md := arrow.NewMetadata([]string{MetaTable, MetaDoc}, []string{t.Name, t.Doc})
+		t.schema = arrow.NewSchema(fields, &md)
+	})
+	return t.schema
 }
 
 // Index returns the position of a column, -1 when the table has none of that name.

@@ -14,6 +14,7 @@ import (
 
 	"gander/schemas"
 	"gander/schemas/batch"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/values"
 )
 
@@ -130,7 +131,7 @@ func (c confirmations) ConfirmationContents(_ context.Context, session int64) it
 // that the tally reconciles.
 func run(t testing.TB, s stream) (tables, Tally) {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	if tt, ok := t.(*testing.T); ok {
 		defer mem.AssertSize(tt, 0)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/values"
 )
 
@@ -38,7 +39,7 @@ func lineStream(text string) stream {
 // runHome reads a home as the pipeline does and returns its tables.
 func runHome(t testing.TB, h homeOf) tables {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	if tt, ok := t.(*testing.T); ok {
 		defer mem.AssertSize(tt, 0)
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 )
 
 func TestRecovered(t *testing.T) {
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	db := &SessionsDB{HomeID: "h", File: "/f", Mem: mem, Overlap: NewOverlap()}
 	for b, err := range db.Tables(context.Background(), chat(rec{"provider_name": "openai", "model_config_json": `{"model_name":"m"}`}).batches(t, mem)) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/values"
 )
 
@@ -31,7 +32,7 @@ type settingsOut struct {
 // checks that the tally reconciles.
 func readDocument(t testing.TB, info FileInfo, open func(FileInfo) TextStore, text string, records int64) settingsOut {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	if tt, ok := t.(*testing.T); ok {
 		defer mem.AssertSize(tt, 0)
 	}
@@ -157,7 +158,7 @@ func TestJSONFiles(t *testing.T) {
 // What extract could not read has its issue and its event, and no record.
 func TestSettingsUnreadable(t *testing.T) {
 	for _, s := range jsonStores {
-		mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+		mem := memory.NewCheckedAllocator(batchtest.Poison{})
 		info := settingsInfo(s.store, "f.json")
 		info.Mem = mem
 		var in stream

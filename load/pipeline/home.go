@@ -346,7 +346,7 @@ func (r *Runner) mem() memory.Allocator {
 	if r.Mem != nil {
 		return r.Mem
 	}
-	return memory.DefaultAllocator
+	return &r.pool
 }
 
 func (r *Runner) now() time.Time {

@@ -14,6 +14,7 @@ import (
 	"gander/extract"
 	"gander/load/parquet"
 	"gander/load/warehouse"
+	"gander/schemas/batch/batchtest"
 	"gander/schemas/fault"
 	"gander/testdata/fixture"
 )
@@ -51,7 +52,7 @@ func homes(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	w := open(t)
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	r := Runner{Warehouse: w, RunID: "r1", Version: "v", Mem: mem}
 	sum, err := r.Run(context.Background(), jobs(t, w, homes(t)))

@@ -13,6 +13,7 @@ import (
 
 	"gander/extract"
 	"gander/load/warehouse"
+	"gander/schemas/batch"
 	"gander/schemas/fault"
 )
 
@@ -64,9 +65,11 @@ type Runner struct {
 	Workers   int // homes at a time; 0: one per processor
 	// SkipDeleted leaves out the search for rows that databases no longer hold.
 	SkipDeleted bool
-	Mem         memory.Allocator
+	Mem         memory.Allocator // of record batches; one that all homes share when nil
 	Now         func() time.Time
 	Observer    Observer
+
+	pool batch.Pool
 }
 
 func (r *Runner) observe() Observer {

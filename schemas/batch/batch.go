@@ -3,11 +3,12 @@
 package batch
 
 import (
-	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -46,7 +47,7 @@ func NewSet(mem memory.Allocator, yield Yield) *Set {
 func (s *Set) Table(t *schemas.Table) *Writer {
 	w := s.writers[t]
 	if w == nil {
-		w = &Writer{set: s, table: t, b: array.NewRecordBuilder(s.mem, t.Arrow())}
+		w = newWriter(s, t)
 		s.writers[t] = w
 		s.order = append(s.order, w)
 	}
@@ -66,7 +67,9 @@ func (s *Set) Flush() {
 // Release frees the builders. The Set is of no use afterwards.
 func (s *Set) Release() {
 	for _, w := range s.order {
-		w.b.Release()
+		for i := range w.columns {
+			w.columns[i].free()
+		}
 	}
 }
 
@@ -74,32 +77,43 @@ func (s *Set) Release() {
 // End. A value of another kind than the column's panics: that is a bug of the
 // caller, never of the data.
 type Writer struct {
-	set   *Set
-	table *schemas.Table
-	b     *array.RecordBuilder
-	col   int
-	rows  int
-	bytes int
+	set     *Set
+	table   *schemas.Table
+	columns []column
+	col     int
+	rows    int
+	bytes   int
 }
 
-func (w *Writer) next(kinds ...schemas.Kind) array.Builder {
-	if w.col >= len(w.table.Columns) {
+func newWriter(s *Set, t *schemas.Table) *Writer {
+	w := &Writer{set: s, table: t, columns: make([]column, len(t.Columns))}
+	for i, c := range t.Columns {
+		w.columns[i] = column{kind: c.Kind, typ: t.Arrow().Field(i).Type, mem: s.mem}
+	}
+	return w
+}
+
+// next returns the next column, which must be of the kind or the other.
+func (w *Writer) next(kind, other schemas.Kind) *column {
+	if w.col >= len(w.columns) {
 		panic(fmt.Sprintf("batch: %s has no column %d", w.table.Name, w.col))
 	}
-	c := w.table.Columns[w.col]
-	ok := len(kinds) == 0
-	for _, k := range kinds {
-		ok = ok || k == c.Kind
-	}
-	if !ok {
-		panic(fmt.Sprintf("batch: %s.%s is %s", w.table.Name, c.Name, c.Kind.SQL()))
+	c := &w.columns[w.col]
+	if c.kind != kind && c.kind != other {
+		panic(fmt.Sprintf("batch: %s.%s is %s", w.table.Name, w.table.Columns[w.col].Name, c.kind.SQL()))
 	}
 	w.col++
-	return w.b.Field(w.col - 1)
+	return c
 }
 
 // Null appends NULL to the next column, whatever its kind.
-func (w *Writer) Null() { w.next().AppendNull() }
+func (w *Writer) Null() {
+	if w.col >= len(w.columns) {
+		panic(fmt.Sprintf("batch: %s has no column %d", w.table.Name, w.col))
+	}
+	w.columns[w.col].null()
+	w.col++
+}
 
 // Text appends a text that is there. Texts are UTF-8: a reader would refuse
 // the whole file for one that is not, so what is left of that is replaced.
@@ -107,18 +121,12 @@ func (w *Writer) Text(s string) {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
-	w.next(schemas.Text, schemas.JSON).(*array.StringBuilder).Append(s)
+	w.next(schemas.Text, schemas.JSON).text(s)
 	w.bytes += len(s)
 }
 
 // Bytes appends a text that is there; b is copied.
-func (w *Writer) Bytes(b []byte) {
-	if !utf8.Valid(b) {
-		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
-	}
-	w.next(schemas.Text, schemas.JSON).(*array.StringBuilder).BinaryBuilder.Append(b)
-	w.bytes += len(b)
-}
+func (w *Writer) Bytes(b []byte) { w.Text(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 // OptText appends s, or NULL when ok is false.
 func (w *Writer) OptText(s string, ok bool) {
@@ -134,7 +142,7 @@ func (w *Writer) OptText(s string, ok bool) {
 func (w *Writer) TextOrNull(s string) { w.OptText(s, s != "") }
 
 // Int appends an integer that is there.
-func (w *Writer) Int(v int64) { w.next(schemas.Int).(*array.Int64Builder).Append(v) }
+func (w *Writer) Int(v int64) { w.next(schemas.Int, schemas.Int).fixed(v) }
 
 // OptInt appends v, or NULL when ok is false.
 func (w *Writer) OptInt(v int64, ok bool) {
@@ -148,14 +156,14 @@ func (w *Writer) OptInt(v int64, ok bool) {
 // OptFloat appends v, or NULL when ok is false.
 func (w *Writer) OptFloat(v float64, ok bool) {
 	if ok {
-		w.next(schemas.Float).(*array.Float64Builder).Append(v)
+		w.next(schemas.Float, schemas.Float).fixed(int64(math.Float64bits(v)))
 	} else {
 		w.Null()
 	}
 }
 
 // Bool appends a flag that is there.
-func (w *Writer) Bool(v bool) { w.next(schemas.Bool).(*array.BooleanBuilder).Append(v) }
+func (w *Writer) Bool(v bool) { w.next(schemas.Bool, schemas.Bool).flag(v) }
 
 // OptBool appends v, or NULL when ok is false.
 func (w *Writer) OptBool(v, ok bool) {
@@ -169,7 +177,7 @@ func (w *Writer) OptBool(v, ok bool) {
 // Micros appends a time in microseconds since 1970 UTC, or NULL when ok is false.
 func (w *Writer) Micros(us int64, ok bool) {
 	if ok {
-		w.next(schemas.Time).(*array.TimestampBuilder).Append(arrow.Timestamp(us))
+		w.next(schemas.Time, schemas.Time).fixed(us)
 	} else {
 		w.Null()
 	}
@@ -180,19 +188,18 @@ func (w *Writer) Time(t time.Time) { w.Micros(t.UnixMicro(), !t.IsZero()) }
 
 // Ints appends a list, NULL when it is empty.
 func (w *Writer) Ints(v []int32) {
-	b := w.next(schemas.IntList).(*array.ListBuilder)
+	c := w.next(schemas.IntList, schemas.IntList)
 	if len(v) == 0 {
-		b.AppendNull()
+		c.null()
 		return
 	}
-	b.Append(true)
-	b.ValueBuilder().(*array.Int32Builder).AppendValues(v, nil)
+	c.list(v)
 }
 
 // End closes the row and passes the batch on when it is full.
 func (w *Writer) End() {
-	if w.col != len(w.table.Columns) {
-		panic(fmt.Sprintf("batch: row of %s ends at column %d of %d", w.table.Name, w.col, len(w.table.Columns)))
+	if w.col != len(w.columns) {
+		panic(fmt.Sprintf("batch: row of %s ends at column %d of %d", w.table.Name, w.col, len(w.columns)))
 	}
 	w.col = 0
 	w.rows++
@@ -207,7 +214,12 @@ func (w *Writer) Flush() {
 	if w.rows == 0 {
 		return
 	}
-	rec := w.b.NewRecordBatch()
+	arrays := make([]arrow.Array, len(w.columns))
+	for i := range w.columns {
+		arrays[i] = w.columns[i].finish()
+		defer arrays[i].Release()
+	}
+	rec := array.NewRecordBatch(w.table.Arrow(), arrays, int64(w.rows))
 	w.rows, w.bytes = 0, 0
 	if w.set.stopped {
 		rec.Release()

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"gander/schemas"
+	"gander/schemas/batch/batchtest"
 )
 
 var table = &schemas.Table{Name: "t", Columns: []schemas.Column{
@@ -30,7 +31,7 @@ func row(w *Writer, text string) {
 
 func collect(t *testing.T, fill func(*Set, *Writer)) []int64 {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	var sizes []int64
 	set := NewSet(mem, func(r arrow.RecordBatch) bool {
@@ -127,7 +128,7 @@ func TestInvalidUTF8(t *testing.T) {
 
 // A consumer that wants no more is not asked again, and nothing leaks.
 func TestStop(t *testing.T) {
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	calls := 0
 	set := NewSet(mem, func(r arrow.RecordBatch) bool { calls++; r.Release(); return false })

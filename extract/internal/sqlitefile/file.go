@@ -47,6 +47,25 @@ type File struct {
 	stale   []staleFrame
 
 	spent, budget int64 // overflow pages read, and how many may be
+
+	windows [windows]window // of the main file
+	latest  int             // window used last
+	oldest  int             // window to be filled next
+	frame   []byte          // page of the log read last
+}
+
+// Pages of the main file are read through a few windows: SQLite lays out the
+// rows of a table and their overflow pages mostly one after the other.
+const (
+	windows     = 16
+	windowBytes = 64 << 10 // where pages follow one another; else a few
+	fewPages    = 2
+)
+
+// window is a run of pages of the main file in memory.
+type window struct {
+	first, pages uint32
+	data         []byte
 }
 
 type span struct{ from, to uint32 }
@@ -336,18 +355,68 @@ func (f *File) read(buf []byte, p place) bool { return f.readPart(buf, p, 0) }
 
 // readPart fills buf with the bytes from an offset of the image at p.
 func (f *File) readPart(buf []byte, p place, offset int) bool {
-	file, at := f.main, (int64(p)-1)*int64(f.pageSize)
+	page := f.page(p)
+	return page != nil && copy(buf, page[offset:]) == len(buf)
+}
+
+// page returns the image at p, nil when it is not there. It is valid until the
+// next call.
+func (f *File) page(p place) []byte {
 	switch {
 	case p == 0:
-		return false
+		return nil
 	case p >= inLog:
-		file, at = f.log, sqlitero.FrameOffset(int64(p&^inLog), f.pageSize)
+		if f.log == nil {
+			return nil
+		}
+		if f.frame == nil {
+			f.frame = make([]byte, f.pageSize)
+		}
+		if n, _ := f.log.ReadAt(f.frame, sqlitero.FrameOffset(int64(p&^inLog), f.pageSize)); n < f.pageSize {
+			return nil
+		}
+		return f.frame
+	case f.main == nil || p > place(f.mainPages):
+		return nil
 	}
-	if file == nil {
-		return false
+	no := uint32(p)
+	w := &f.windows[f.latest]
+	if no-w.first >= w.pages { // unsigned: also where no is before first
+		if w = f.look(no); w == nil {
+			return nil
+		}
 	}
-	n, _ := file.ReadAt(buf, at+int64(offset))
-	return n == len(buf)
+	at := int(no-w.first) * f.pageSize
+	return w.data[at : at+f.pageSize : at+f.pageSize]
+}
+
+// look finds the window with a page, or reads one.
+func (f *File) look(no uint32) *window {
+	few := uint32(fewPages)
+	for i := range f.windows {
+		w := &f.windows[i]
+		switch {
+		case no-w.first < w.pages:
+			f.latest = i
+			return w
+		case no == w.first+w.pages:
+			few = max(fewPages, uint32(windowBytes/f.pageSize))
+		}
+	}
+	w := &f.windows[f.oldest]
+	w.first, w.pages = no, 0
+	size := int(min(few, f.mainPages-no+1)) * f.pageSize
+	if cap(w.data) < size {
+		w.data = make([]byte, size)
+	}
+	n, _ := f.main.ReadAt(w.data[:size], (int64(no)-1)*int64(f.pageSize))
+	if n < f.pageSize {
+		return nil
+	}
+	w.pages = uint32(n / f.pageSize)
+	f.latest = f.oldest
+	f.oldest = (f.oldest + 1) % windows
+	return w
 }
 
 // pages gives the pages of one state, as one view of the database.
@@ -363,16 +432,16 @@ type stateView struct {
 
 func (v stateView) locate(no uint32) place { return v.f.locate(no, v.state) }
 
-// payload reads the whole record of a cell into buf and returns it; local
-// records are returned where they are. ok is false when a page of the chain is
-// not there or met twice, or the chain is shorter than the record. visit, when
-// given, sees each page of the chain and may refuse it; then the chain must
-// not be longer than the record either.
-func (f *File) payload(buf []byte, c *cell, usable int, v pages, visit func(no uint32) bool) (record, _ []byte, ok bool) {
-	if c.size == len(c.local) {
+// payload reads the first want bytes of a cell's record into buf and returns
+// them, at least; what is in the page is returned where it is. ok is false when
+// a page of the chain is not there or met twice, or the chain is shorter than
+// that. visit, when given, sees each page of the chain and may refuse it; then
+// the chain must not be longer either.
+func (f *File) payload(buf []byte, c *cell, want, usable int, v pages, visit func(no uint32) bool) (record, _ []byte, ok bool) {
+	if want <= len(c.local) {
 		return c.local, buf, true
 	}
-	rest := c.size - len(c.local)
+	rest := want - len(c.local)
 	chunk := usable - 4
 	// A chain has a page per chunk, and no database has more pages than fit
 	// its files; so this also bounds what buf grows to.
@@ -380,7 +449,7 @@ func (f *File) payload(buf []byte, c *cell, usable int, v pages, visit func(no u
 	if int64((rest+chunk-1)/chunk) > most {
 		return nil, buf, false
 	}
-	buf = append(buf[:0], c.local...)
+	buf = append(slices.Grow(buf[:0], want), c.local...)
 	next := c.overflow
 	// Brent's algorithm: a page that is met again is met at the marked one.
 	mark, lap, power := uint32(0), 0, 1
@@ -395,14 +464,12 @@ func (f *File) payload(buf []byte, c *cell, usable int, v pages, visit func(no u
 		f.spent++
 		p := v.locate(next)
 		n := min(rest, chunk)
-		from := len(buf)
-		buf = slices.Grow(buf, n+4)[:from+n+4]
-		if !f.readPart(buf[from:], p, 0) {
+		page := f.page(p)
+		if page == nil {
 			return nil, buf, false
 		}
-		next = binary.BigEndian.Uint32(buf[from:])
-		copy(buf[from:], buf[from+4:])
-		buf = buf[:from+n]
+		next = binary.BigEndian.Uint32(page)
+		buf = append(buf, page[4:4+n]...)
 		rest -= n
 	}
 	return buf, buf, visit == nil || next == 0

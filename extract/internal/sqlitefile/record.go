@@ -5,28 +5,22 @@ import (
 	"math"
 	"unicode/utf16"
 	"unicode/utf8"
-)
 
-// Kind is a storage class.
-type Kind uint8
-
-// The storage classes.
-const (
-	Null Kind = iota
-	Int
-	Real
-	Text
-	Blob
+	"gander/extract/internal/sqlitero"
 )
 
 // Value is a stored value. Texts are UTF-8, whatever the database's encoding,
 // as far as the stored bytes are valid.
-type Value struct {
-	Kind  Kind
-	Int   int64
-	Real  float64
-	Bytes []byte // of Text and Blob
-}
+type Value = sqlitero.Value
+
+// The storage classes.
+const (
+	Null = sqlitero.Null
+	Int  = sqlitero.Int
+	Real = sqlitero.Real
+	Text = sqlitero.Text
+	Blob = sqlitero.Blob
+)
 
 // MaxRecord is the largest record that is read, in bytes: SQLite's own limit.
 const MaxRecord = 1_000_000_000
@@ -78,23 +72,29 @@ func headerSize(payload []byte) (size, varintSize int, sound bool) {
 // that are no record: then nothing of them is to be used. Values refer to
 // payload; texts of UTF-16 databases are converted.
 func decodeRecord(dst []Value, payload []byte, encoding int) (_ []Value, ok bool) {
+	return decodePart(dst, payload, len(payload), encoding, math.MaxInt)
+}
+
+// decodePart is decodeRecord for the first values of a record of size bytes, of
+// which payload holds those at least.
+func decodePart(dst []Value, payload []byte, size, encoding, most int) (_ []Value, ok bool) {
 	h, at, ok := headerSize(payload)
 	if !ok {
 		return dst, false
 	}
 	body := h
-	for at < h {
-		serial, n := varint(payload[at:h])
-		if n == 0 {
+	for n := 0; at < h && n < most; n++ {
+		serial, width := varint(payload[at:h])
+		if width == 0 {
 			return dst, false
 		}
-		at += n
-		size, ok := bodySize(serial)
-		if !ok || size > len(payload)-body {
+		at += width
+		length, ok := bodySize(serial)
+		if !ok || length > size-body || body+length > len(payload) {
 			return dst, false
 		}
-		dst = append(dst, decodeValue(serial, payload[body:body+size], encoding))
-		body += size
+		dst = append(dst, decodeValue(serial, payload[body:body+length], encoding))
+		body += length
 	}
 	return dst, true
 }

@@ -460,7 +460,7 @@ func (r *remains) whole(p *piece) bool {
 func (r *remains) complete(p *piece, v pages, visit func(uint32) bool) bool {
 	var record []byte
 	var ok bool
-	if record, r.record, ok = r.f.payload(r.record, &p.cell, r.format.usable, v, visit); !ok {
+	if record, r.record, ok = r.f.payload(r.record, &p.cell, p.cell.size, r.format.usable, v, visit); !ok {
 		return false
 	}
 	if r.values, ok = decodeRecord(r.values[:0], record, r.format.encoding); !ok {

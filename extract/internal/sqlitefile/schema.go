@@ -70,14 +70,21 @@ func (t *Table) values(v []Value, rowID int64) (_ []Value, ok bool) {
 		v = append(v, t.Columns[i].Default)
 	}
 	for i := range t.Columns {
-		switch c := &t.Columns[i]; {
-		case c.Alias:
+		if c := &t.Columns[i]; c.Alias {
 			v[i] = Value{Kind: Int, Int: rowID}
-		case c.Affinity == AffReal && v[i].Kind == Int: // stored small
-			v[i] = Value{Kind: Real, Real: float64(v[i].Int)}
+		} else {
+			v[i] = c.stored(v[i])
 		}
 	}
 	return v, true
+}
+
+// stored brings a value of a record into the shape in which the column has it.
+func (c *Column) stored(v Value) Value {
+	if c.Affinity == AffReal && v.Kind == Int { // stored small
+		return Value{Kind: Real, Real: float64(v.Int)}
+	}
+	return v
 }
 
 // sameColumns says that records of a mean in b what they mean in a.

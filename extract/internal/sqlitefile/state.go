@@ -148,7 +148,7 @@ func (s *State) walk(ctx context.Context, t *Table, note func(uint32), each func
 func (s *State) row(row *Row, t *Table, no uint32, c *cell, visit func(uint32) bool) bool {
 	var record []byte
 	var ok bool
-	if record, s.record, ok = s.f.payload(s.record, c, s.format.usable, s.view, visit); !ok {
+	if record, s.record, ok = s.f.payload(s.record, c, c.size, s.format.usable, s.view, visit); !ok {
 		return false
 	}
 	if s.values, ok = decodeRecord(s.values[:0], record, s.format.encoding); !ok {

@@ -389,6 +389,21 @@ func (db *DB) Changed() bool {
 	return db.paths.Evidence && !db.paths.Live && db.InPlace && db.paths.take() != db.before
 }
 
+// Plain returns the files that the open database consists of, log "" without
+// one. ok is false where only SQLite should read them: its program may be
+// writing, or something about them is not as SQLite leaves it.
+func (db *DB) Plain() (main, log string, ok bool) {
+	switch {
+	case db.paths.Live, db.ChangedWhileReading, db.WALDamaged != "", db.WALWithoutDatabase, db.Damaged != "":
+		return "", "", false
+	case db.InPlace:
+		return db.paths.Main, "", true
+	case db.WAL != nil && db.WALForeign == "":
+		log = db.copied("-wal")
+	}
+	return db.copied(""), log, true
+}
+
 // Hash returns the SHA-256 of the main file in lower-case hex: from the copy
 // where there was one, else by reading the file once. It is "" for a live
 // database, which SQLite alone may have open.

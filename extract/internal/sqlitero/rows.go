@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unsafe"
 
 	"modernc.org/sqlite"
 )
@@ -39,9 +40,49 @@ func Damage(err error) bool {
 
 func notSQLite(err error) bool { return code(err) == codeNotADB }
 
-// Value is a stored value in its storage class: int64, float64, string (the
-// bytes as stored, UTF-8 or not), []byte or nil.
-type Value = driver.Value
+// Kind is a storage class.
+type Kind uint8
+
+// The storage classes.
+const (
+	Null Kind = iota
+	Int
+	Real
+	Text
+	Blob
+)
+
+// Value is a stored value.
+type Value struct {
+	Kind  Kind
+	Int   int64
+	Real  float64
+	Bytes []byte // of Text and Blob: as stored, UTF-8 or not; not to be changed
+}
+
+// Text is the text of a value of that class, "" for every other.
+func (v *Value) Text() string {
+	if v.Kind != Text {
+		return ""
+	}
+	return string(v.Bytes)
+}
+
+// valueOf takes a value over from the driver, which makes none of other types
+// for the columns of Rows.
+func valueOf(v driver.Value) Value {
+	switch v := v.(type) {
+	case int64:
+		return Value{Kind: Int, Int: v}
+	case float64:
+		return Value{Kind: Real, Real: v}
+	case string:
+		return Value{Kind: Text, Bytes: unsafe.Slice(unsafe.StringData(v), len(v))}
+	case []byte:
+		return Value{Kind: Blob, Bytes: v}
+	}
+	return Value{}
+}
 
 // Stmt is a prepared statement.
 type Stmt struct {
@@ -55,6 +96,7 @@ type Stmt struct {
 type Rows struct {
 	db     *DB
 	rows   driver.Rows
+	driver []driver.Value
 	values []Value
 	err    error
 	stmt   driver.Stmt // to be closed with the rows
@@ -104,7 +146,8 @@ func (s *Stmt) Query(ctx context.Context, args ...int64) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{db: s.db, rows: rows, values: make([]Value, len(rows.Columns()))}, nil
+	n := len(rows.Columns())
+	return &Rows{db: s.db, rows: rows, driver: make([]driver.Value, n), values: make([]Value, n)}, nil
 }
 
 // Query prepares and runs a query; see Stmt.Query about ctx.
@@ -141,9 +184,9 @@ func (db *DB) QueryRow(ctx context.Context, sql string, dest ...any) error {
 		case *Value:
 			*d = rows.values[i]
 		case *int64:
-			*d, _ = rows.values[i].(int64)
+			*d = rows.values[i].Int
 		case *string:
-			*d, _ = rows.values[i].(string)
+			*d = rows.values[i].Text()
 		default:
 			return fmt.Errorf("no destination: %T", d)
 		}
@@ -162,7 +205,10 @@ func (r *Rows) Next() bool {
 		r.err = errClosed
 		return false
 	}
-	err := r.rows.Next(r.values)
+	err := r.rows.Next(r.driver)
+	for i := range r.values {
+		r.values[i] = valueOf(r.driver[i])
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}

@@ -101,7 +101,7 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 			}
 		}
 		v := rows.Values()
-		id, _ := v[0].(int64)
+		id := v[0].Int
 		if id < next {
 			// Either the row before has a rowid that is too high, and what
 			// follows is read for the first time; or a page has two parents,
@@ -132,6 +132,11 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 // error costs one leaf page and at most two queries per cell of it; since the
 // rowid it goes on from rises each time, it ends.
 func (r *Reader) Scan(ctx context.Context, row Row, gap func(Gap) error) error {
+	return r.ScanFrom(ctx, math.MinInt64, row, gap)
+}
+
+// ScanFrom is Scan from a rowid on.
+func (r *Reader) ScanFrom(ctx context.Context, next int64, row Row, gap func(Gap) error) error {
 	var open *Gap
 	flush := func() error {
 		if open == nil {
@@ -152,7 +157,6 @@ func (r *Reader) Scan(ctx context.Context, row Row, gap func(Gap) error) error {
 		open = &g
 		return nil
 	}
-	next := int64(math.MinInt64)
 	for {
 		n, done, damage, err := r.rows(ctx, next, math.MaxInt64, row)
 		if err != nil {
@@ -352,7 +356,7 @@ func (db *DB) page(no uint32) *btree {
 		return nil
 	}
 	p := &btree{}
-	p.data, _ = rows.Values()[0].([]byte)
+	p.data = rows.Values()[0].Bytes
 	start := 0
 	if no == 1 {
 		start = 100

@@ -63,9 +63,9 @@ func (db *DB) Tables(ctx context.Context) ([]Table, error) {
 	var tables []Table
 	for rows.Next() {
 		v := rows.Values()
-		name, _ := v[0].(string)
-		kind, _ := v[1].(string)
-		root, _ := v[2].(int64)
+		name := v[0].Text()
+		kind := v[1].Text()
+		root := v[2].Int
 		tables = append(tables, Table{Name: name, Kind: kind, Root: uint32(root)})
 	}
 	rows.Close()
@@ -102,9 +102,9 @@ func (db *DB) kinds(ctx context.Context) (map[string]Table, error) {
 	known := map[string]Table{}
 	for rows.Next() {
 		v := rows.Values()
-		name, _ := v[0].(string)
-		kind, _ := v[1].(string)
-		known[fold(name)] = Table{Kind: kind, WithoutRowID: v[2] == int64(1)}
+		name := v[0].Text()
+		kind := v[1].Text()
+		known[fold(name)] = Table{Kind: kind, WithoutRowID: v[2].Int == 1}
 	}
 	return known, rows.Err()
 }
@@ -119,12 +119,12 @@ func (db *DB) columns(ctx context.Context, t *Table) error {
 	keys := 0
 	for rows.Next() {
 		v := rows.Values()
-		c := Column{NotNull: v[3] == int64(1)}
-		c.Name, _ = v[1].(string)
-		c.Type, _ = v[2].(string)
-		c.Default, c.HasDefault = v[4].(string)
-		pk, _ := v[5].(int64)
-		hidden, _ := v[6].(int64)
+		c := Column{NotNull: v[3].Int == 1}
+		c.Name = v[1].Text()
+		c.Type = v[2].Text()
+		c.Default, c.HasDefault = v[4].Text(), v[4].Kind == Text
+		pk := v[5].Int
+		hidden := v[6].Int
 		c.PrimaryKey, c.Hidden = int(pk), int(hidden)
 		if pk > 0 {
 			keys++
@@ -187,7 +187,7 @@ func (db *DB) QuickCheck(ctx context.Context, n int64) (string, error) {
 	defer rows.Close()
 	var lines []string
 	for rows.Next() {
-		line, _ := rows.Values()[0].(string)
+		line := rows.Values()[0].Text()
 		lines = append(lines, line)
 		if err := ctx.Err(); err != nil {
 			return "", err
