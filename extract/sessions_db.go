@@ -72,8 +72,8 @@ func (s *SessionsDBSource) Records(ctx context.Context) iter.Seq2[arrow.RecordBa
 // ConfirmationContents yields the content_json of every message of a session
 // that may hold a toolConfirmationResponse: its messages by id, then its
 // thread messages by id. ordinal is the session's of raw.sessions. It is for
-// use while Records is being ranged over, from any goroutine; a content that
-// cannot be read is left out, as it is from Records.
+// who ranges over Records, between two batches; a content that cannot be read
+// is left out, as it is from Records. A content is valid until the next.
 func (s *SessionsDBSource) ConfirmationContents(ctx context.Context, ordinal int64) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		r := s.reading.Load()
@@ -227,13 +227,6 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 	report := &r.source.report
 	report.Size = db.Size
 	r.tellFacts()
-	if report.SHA256 == "" {
-		sum, err := db.Hash(r.ctx)
-		if err != nil && r.ctx.Err() != nil {
-			return err
-		}
-		report.SHA256 = sum
-	}
 	var err error
 	if r.tables, err = db.Tables(r.ctx); err != nil {
 		if r.ctx.Err() != nil {
@@ -257,19 +250,22 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 	if err := r.tellTables(); err != nil {
 		return err
 	}
+	checked := r.check()
+	defer checked.cancel()
 	if err := r.tellSessions(); err != nil {
 		return err
 	}
 	if err := r.tellUsage(); err != nil {
 		return err
 	}
-	if report.Integrity, err = db.QuickCheck(r.ctx, quickCheckLines); err != nil {
-		if r.ctx.Err() != nil {
-			return err
-		}
-		report.Integrity = err.Error()
+	checked.wait()
+	if err := r.ctx.Err(); err != nil {
+		return err
 	}
-	report.Integrity, _ = values.CleanUTF8(report.Integrity)
+	if report.SHA256 == "" {
+		report.SHA256 = checked.sha256
+	}
+	report.Integrity, _ = values.CleanUTF8(checked.integrity)
 	if report.Integrity != "ok" {
 		r.partial("", "", "quick_check is not ok")
 	}
@@ -278,6 +274,47 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 		report.SHA256 = ""
 	}
 	return r.more()
+}
+
+// check is the hash and the integrity of the database, which are found out
+// beside the reading: each goes over the whole file, and neither needs the
+// other's core.
+type check struct {
+	cancel   context.CancelFunc // ends it and waits
+	done     chan struct{}
+	panicked any
+
+	sha256    string
+	integrity string
+}
+
+func (c *check) wait() {
+	<-c.done
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+}
+
+// check begins a check of its own database. What goes through SQLite waits
+// until it is done.
+func (r *sessionsReader) check() *check {
+	ctx, cancel := context.WithCancel(r.ctx)
+	c := &check{done: make(chan struct{})}
+	c.cancel = func() { cancel(); <-c.done }
+	hashed := r.source.report.SHA256 != ""
+	go func() {
+		defer close(c.done)
+		defer func() { c.panicked = recover() }()
+		if !hashed {
+			// A file that cannot be read to its end has no hash.
+			c.sha256, _ = r.db.Hash(ctx)
+		}
+		var err error
+		if c.integrity, err = r.db.QuickCheck(ctx, quickCheckLines); err != nil {
+			c.integrity = err.Error()
+		}
+	}()
+	return c
 }
 
 // tellFacts reports how the database had to be opened.
@@ -496,21 +533,20 @@ func (r *sessionsReader) confirmations(ctx context.Context, ordinal int64, each 
 		if part.t == nil || part.t.at("content_json") < 0 {
 			continue
 		}
-		name := selected(part.t.columns[part.t.at("content_json")])
-		reader, err := r.db.Reader(part.t.table, []string{name}, "instr("+name+", 'toolConfirmationResponse') OR instr("+name+`, '\u')`)
-		if err != nil {
-			return err
-		}
+		reader := r.reader(part.t, []string{"content_json"})
 		defer reader.Close()
 		for ids := range part.index.runs(int(ordinal)) {
-			err := reader.Pick(ctx, ids, func(_ int64, v []sqlitero.Value) error {
+			err := reader.Fetch(ctx, ids, func(_ int64, v []sqlitero.Value) error {
 				content, _ := textOf(&v[0])
+				if !strings.Contains(content, "toolConfirmationResponse") && !strings.Contains(content, `\u`) {
+					return nil
+				}
 				content, _ = values.CleanUTF8(content)
 				if !each(content) {
 					return errStopped
 				}
 				return nil
-			})
+			}, func(int64, error) error { return nil }) // Records tells of them
 			if err != nil {
 				return err
 			}

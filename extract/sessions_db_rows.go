@@ -66,7 +66,7 @@ func (r *rowReader) through() (*sqlitero.Reader, error) {
 		exprs[i] = selected(c)
 	}
 	var err error
-	r.sqlite, err = r.r.db.Reader(r.t.table, exprs, "")
+	r.sqlite, err = r.r.db.Reader(r.t.table, exprs)
 	return r.sqlite, err
 }
 

@@ -35,16 +35,12 @@ type Reader struct {
 // during the call. An error ends the reading and is returned.
 type Row func(id int64, v []Value) error
 
-// Reader prepares to read expressions over the columns of t; where, if not
-// "", limits the rows.
-func (db *DB) Reader(t *Table, exprs []string, where string) (*Reader, error) {
-	if where != "" {
-		where = " AND (" + where + ")"
-	}
+// Reader prepares to read expressions over the columns of t.
+func (db *DB) Reader(t *Table, exprs []string) (*Reader, error) {
 	list := append([]string{t.RowID}, exprs...)
 	// NOT INDEXED: an index that is damaged or incomplete hides rows.
 	span, err := db.Prepare("SELECT " + strings.Join(list, ", ") + " FROM main." + Quote(t.Name) + " NOT INDEXED WHERE " +
-		t.RowID + " BETWEEN ?1 AND ?2" + where + " ORDER BY " + t.RowID)
+		t.RowID + " BETWEEN ?1 AND ?2 ORDER BY " + t.RowID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +81,8 @@ func (r *Reader) strayed(id int64) bool { return r.strays[id] || len(r.strays) >
 // rows calls row for the rows in [from, to] until the first error, and returns
 // the lowest rowid that was not read yet. damage is SQLite's error.
 func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64, done bool, damage, err error) {
-	// Nothing here computes long between two rows but a filter, and ctx is
-	// looked at between rows: a statement without ctx needs no goroutine.
+	// Nothing here computes long between two rows, and ctx is looked at
+	// between rows: a statement without ctx needs no goroutine.
 	rows, err := r.span.Query(context.WithoutCancel(ctx), from, to)
 	if err != nil {
 		return from, false, err, ctx.Err()
@@ -429,25 +425,4 @@ func varint(b []byte) (v int64, n int) {
 		return 0, 0
 	}
 	return int64(u<<8 | uint64(b[8])), 9
-}
-
-// Pick is Fetch for a Reader with a filter: rows that are not called for may
-// have been filtered out or be unreadable.
-func (r *Reader) Pick(ctx context.Context, ids []int64, row Row) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	next, done, _, err := r.rows(ctx, ids[0], ids[len(ids)-1], row)
-	if err != nil || done {
-		return err
-	}
-	for _, id := range ids {
-		if id < next {
-			continue
-		}
-		if _, _, _, err := r.rows(ctx, id, id, row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
