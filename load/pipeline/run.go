@@ -14,6 +14,7 @@ import (
 	"gander/extract"
 	"gander/load/warehouse"
 	"gander/schemas/fault"
+	"gander/transform"
 )
 
 // Job is a home to commit, with those of the same home_id that it supersedes.
@@ -67,6 +68,10 @@ type Runner struct {
 	Mem         memory.Allocator
 	Now         func() time.Time
 	Observer    Observer
+
+	// remember, when set, tells an Overlap where its records go: tests have
+	// them on disk, and disks that fail.
+	remember func(*transform.Overlap)
 }
 
 func (r *Runner) observe() Observer {
