@@ -177,3 +177,45 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 	meter.Report(bytes, int64(len(chunks)))
 }
+
+// Blocks of primary messages past an Overlap that was asked for texts: most
+// blocks are no answer. Texts are short, so that the questions are the cost.
+func BenchmarkOverlap(b *testing.B) {
+	const asked = 200_000 // six records each, and their sessions
+	texts := make([]string, 2*asked)
+	for i := range texts {
+		texts[i] = fmt.Sprint("text ", i)
+	}
+	for _, c := range []struct {
+		name    string
+		overlap *Overlap
+	}{{"memory", NewOverlap()}, {"spilled", spilling(b, OverlapInMemory)}, {"disk", spilling(b, 1<<10)}} {
+		o := c.overlap
+		call := o.logged("llm_request.0.jsonl", micros(0), "m")
+		at := micros(noon * 1_000_000)
+		for _, text := range texts[:asked] {
+			l := loggedBlocks{overlap: o, id: text}
+			l.add(&event{kind: "text", turnType: "assistant", at: at, text: some(text)})
+			o.wantMessage(call, text, l.blocks)
+		}
+		p := place{session: some("s")}
+		for _, miss := range []bool{false, true} {
+			b.Run(c.name+map[bool]string{false: "/hit", true: "/miss"}[miss], func(b *testing.B) {
+				i, first := 0, 0
+				if miss {
+					first = asked
+				}
+				for b.Loop() {
+					i = (i + 7919) % asked // a prime: each text once
+					o.block(&p, &event{kind: "text", turnType: "assistant", at: at, text: some(texts[first+i])}, eventRef{id: [16]byte{1}, at: at})
+				}
+				if err := o.Err(); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+		if err := o.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,10 +1,10 @@
 package transform
 
 import (
-	"sort"
 	"strconv"
 	"strings"
 
+	"gander/transform/internal/memo"
 	"gander/transform/internal/provider"
 )
 
@@ -21,30 +21,6 @@ const (
 type verdict struct {
 	rule string // "": it stays
 	kept eventRef
-}
-
-// decide applies rule request_log to a block of a logged message. matched
-// tells that some block of the message went by its id or as a call.
-func (o *Overlap) decide(r *loggedReply, b *loggedBlock, matched bool) verdict {
-	switch {
-	case b.byID.seen:
-		return verdict{ruleLog, b.byID.ref}
-	case b.byCall.seen:
-		return verdict{ruleLog, b.byCall.ref}
-	case b.byText.seen && (matched || !r.hasID || !o.knownID):
-		return verdict{ruleLog, b.byText.ref}
-	}
-	return verdict{}
-}
-
-// matched reports that a block of the message went by rule (a) or (b).
-func (r *loggedReply) matched() bool {
-	for _, b := range r.blocks {
-		if b.byID.seen || b.byCall.seen {
-			return true
-		}
-	}
-	return false
 }
 
 // legacyKey is what a legacy block and its copy in the database have in common.
@@ -69,7 +45,13 @@ func withoutCode(s string) string {
 func (o *Overlap) databaseBlock(p *place, e *event, ref eventRef) {
 	if _, ok := o.legacy[p.session.s]; ok {
 		key := o.legacyKey(p, e)
-		o.blocks[key] = append(o.blocks[key], ref)
+		q := queue{first: ref}
+		if v, ok := o.table.Get(key); ok {
+			q = readQueue(&v)
+			o.table.Put(numbered(key, partQueue, int64(q.n)), (&sighting{seen: true, ref: ref}).value())
+		}
+		q.n++
+		o.table.Put(key, q.value())
 	}
 }
 
@@ -84,76 +66,26 @@ func (o *Overlap) databaseSession(id string, ref eventRef) {
 // legacyBlock applies rule legacy: one block of the database for one of the file.
 func (o *Overlap) legacyBlock(p *place, e *event) verdict {
 	key := o.legacyKey(p, e)
-	kept := o.blocks[key]
-	if len(kept) == 0 {
+	v, ok := o.table.Get(key)
+	q := readQueue(&v)
+	if !ok || q.taken == q.n {
 		return verdict{}
 	}
-	o.blocks[key] = kept[1:]
-	return verdict{ruleLegacy, kept[0]}
+	kept := q.first
+	if q.taken > 0 {
+		kept = o.answer(numbered(key, partQueue, int64(q.taken))).ref
+	}
+	q.taken++
+	o.table.Put(key, q.value())
+	return verdict{ruleLegacy, kept}
 }
 
 // historyEntry applies rule history.
 func (o *Overlap) historyEntry(text string) verdict {
-	if s := o.prompts[o.textHash(trimmed(text), "prompt")]; s != nil && s.seen {
+	if s := o.answer(o.promptHash(text)); s.seen {
 		return verdict{ruleHistory, s.ref}
 	}
 	return verdict{}
-}
-
-// Resolve gives each logged call its ledger row: one to one, of the same model
-// first, then the nearest in time, then of the call's own session. It is called
-// once, when the primary stores are through.
-func (o *Overlap) Resolve() {
-	sessions := map[*LoggedCall]optText{}
-	for _, m := range o.matches {
-		if _, ok := sessions[m.call]; !ok {
-			sessions[m.call] = m.call.session()
-		}
-	}
-	own := func(m *usageMatch) bool { return sessions[m.call] == some(m.session) }
-	sort.SliceStable(o.matches, func(i, j int) bool {
-		a, b := &o.matches[i], &o.matches[j]
-		switch {
-		case a.sameModel != b.sameModel:
-			return a.sameModel
-		case a.distance != b.distance:
-			return a.distance < b.distance
-		}
-		return own(a) && !own(b)
-	})
-	taken := map[int64]bool{}
-	for _, m := range o.matches {
-		if !m.call.usageRow.OK && !taken[m.row] {
-			m.call.usageRow.V, m.call.usageRow.OK = m.row, true
-			taken[m.row] = true
-		}
-	}
-	o.matches = nil
-}
-
-// session returns the one session that a logged call belongs to.
-func (c *LoggedCall) session() optText {
-	var ids, calls, texts sessionSet
-	for _, r := range c.replies {
-		ids.merge(r.sessions)
-		for _, b := range r.blocks {
-			switch b.kind {
-			case "tool_request":
-				calls.merge(b.sessions)
-			case "text":
-				texts.merge(b.sessions)
-			}
-		}
-	}
-	for _, s := range []sessionSet{ids, calls, texts} {
-		if s.some && !s.several {
-			return some(s.id)
-		}
-	}
-	if c.lastUser != nil && c.lastUser.some && !c.lastUser.several {
-		return some(c.lastUser.id)
-	}
-	return optText{}
 }
 
 // --- recovery
@@ -178,29 +110,28 @@ func (o *Overlap) itemKey(it provider.Item) hash {
 
 // wantItem notes an item of a body; the newest log that has it will tell it.
 func (o *Overlap) wantItem(it provider.Item, c *LoggedCall) {
+	o.asksItems = true
 	key := o.itemKey(it)
-	known := o.items[key]
-	if known == nil {
-		o.items[key] = &bodyItem{call: c}
-	} else if c.newer(known.call) {
-		known.call = c
+	known, ok := o.item(key)
+	switch {
+	case !ok:
+		o.lost++
+	case !c.newer(o.logs[known.log]):
+		return
 	}
+	known.log = c.number
+	o.table.Put(key, known.value())
 }
 
-// newer orders logs by start, then by name: a lower number finished later.
-func (c *LoggedCall) newer(than *LoggedCall) bool {
-	switch {
-	case c.StartedAt.OK != than.StartedAt.OK:
-		return c.StartedAt.OK
-	case c.StartedAt.V != than.StartedAt.V:
-		return c.StartedAt.V > than.StartedAt.V
-	}
-	return c.Name < than.Name
+// item returns what is known of an item of a body.
+func (o *Overlap) item(key hash) (bodyItem, bool) {
+	v, ok := o.table.Get(key)
+	return readItem(&v), ok
 }
 
 // hold notes that an event holds what an item of a body may say.
 func (o *Overlap) hold(e *event) {
-	if len(o.items) == 0 {
+	if !o.asksItems {
 		return
 	}
 	switch e.kind {
@@ -228,28 +159,33 @@ func (o *Overlap) holdText(turn, text string) {
 }
 
 func (o *Overlap) holdItem(key hash) {
-	if it := o.items[key]; it != nil {
+	if it, ok := o.item(key); ok && !it.held {
 		it.held = true
+		o.table.Put(key, it.value())
+		o.lost--
 	}
 }
 
 // Lost reports that a body holds something that events do not.
-func (o *Overlap) Lost() bool {
-	for _, it := range o.items {
-		if !it.held {
-			return true
-		}
-	}
-	return false
-}
+func (o *Overlap) Lost() bool { return o.lost > 0 }
 
 // claim reports that the item is to be told by this log: no event holds it,
 // and no newer log has it. It says so once.
 func (o *Overlap) claim(it provider.Item, c *LoggedCall) bool {
-	known := o.items[o.itemKey(it)]
-	if known == nil || known.held || known.call != c {
+	key := o.itemKey(it)
+	known, ok := o.item(key)
+	if !ok || known.held || known.log != c.number {
 		return false
 	}
-	known.held = true
+	o.holdItem(key)
+	return true
+}
+
+// once reports that a key comes for the first time.
+func (o *Overlap) once(key hash) bool {
+	if _, ok := o.table.Get(key); ok {
+		return false
+	}
+	o.table.Put(key, memo.Value{})
 	return true
 }

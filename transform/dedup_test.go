@@ -60,6 +60,9 @@ func logEvents(out tables) []string {
 
 func TestRequestLogRules(t *testing.T) {
 	stored := func(id, blocks string) rec { return rec{"message_id": id, "content_json": "[" + blocks + "]"} }
+	at := func(clock, blocks string) rec {
+		return rec{"content_json": "[" + blocks + "]", "created_at": "2026-10-01 " + clock}
+	}
 	thinking := `{"type":"thinking","thinking":"hm","signature":"s"}`
 	for _, c := range []struct {
 		name string
@@ -92,6 +95,12 @@ func TestRequestLogRules(t *testing.T) {
 		{"(c) 601 seconds", []rec{stored("", textBlock("hi"))}, []string{chunk("m1", noon-601, textBlock("hi"))}, []string{"text: hi"}},
 		{"(c) 600 seconds on the other side", []rec{stored("", textBlock("hi"))}, []string{chunk("m1", noon+600, textBlock("hi"))}, nil},
 		{"(c) 601 seconds on the other side", []rec{stored("", textBlock("hi"))}, []string{chunk("m1", noon+601, textBlock("hi"))}, []string{"text: hi"}},
+		{"(c) 600 seconds and a microsecond", []rec{at("12:00:00.000001", textBlock("hi"))}, []string{chunk("m1", noon-600, textBlock("hi"))}, []string{"text: hi"}},
+		{"(c) 600 seconds and a microsecond on the other side", []rec{at("11:59:59.999999", textBlock("hi"))}, []string{chunk("m1", noon+600, textBlock("hi"))}, []string{"text: hi"}},
+		{"(c) a microsecond less than 600 seconds", []rec{at("11:59:59.999999", textBlock("hi"))}, []string{chunk("m1", noon-600, textBlock("hi"))}, nil},
+		{"(c) a microsecond less than 600 seconds on the other side", []rec{at("12:00:00.000001", textBlock("hi"))}, []string{chunk("m1", noon+600, textBlock("hi"))}, nil},
+		{"(c) one of many is near", []rec{at("11:00:00", textBlock("hi")), at("12:09:00", textBlock("hi")), at("13:00:00", textBlock("hi"))}, []string{chunk("m1", noon, textBlock("hi"))}, nil},
+		{"(c) none of many is near", []rec{at("11:00:00", textBlock("hi")), at("11:49:59", textBlock("hi")), at("12:10:01", textBlock("hi"))}, []string{chunk("m1", noon, textBlock("hi"))}, []string{"text: hi"}},
 		{"(c) no time", []rec{stored("", textBlock("hi"))}, []string{`{"role":"assistant","content":[` + textBlock("hi") + `]}`}, []string{"text: hi"}},
 		{"(c) another turn", []rec{{"role": "user", "content_json": "[" + textBlock("hi") + "]", "created_at": "2026-10-01 12:00:00"}}, []string{chunk("m1", noon, textBlock("hi"))}, []string{"text: hi"}},
 		{"(c) calls do not go by time", []rec{stored("m2", strings.Replace(shCall, `"c1"`, `"c2"`, 1))}, []string{chunk("m1", noon, shCall)}, []string{`tool_request: {"a":1,"b":2}`}},

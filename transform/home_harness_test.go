@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"gander/schemas"
 	"gander/schemas/batch/batchtest"
@@ -36,9 +38,38 @@ func lineStream(text string) stream {
 	return s
 }
 
-// runHome reads a home as the pipeline does and returns its tables.
+// runHome reads a home as the pipeline does and returns its tables. They must be
+// the same wherever Overlap has its records.
 func runHome(t testing.TB, h homeOf) tables {
 	t.Helper()
+	out := runHomeIn(t, h, NewOverlap())
+	for _, records := range []int{0, 20} {
+		spilled := runHomeIn(t, h, spilling(t, records))
+		if diff := cmp.Diff(out, spilled); diff != "" {
+			t.Errorf("with %d records in memory: %s", records, diff)
+		}
+	}
+	return out
+}
+
+// spilling is an Overlap that has so many records in memory.
+func spilling(t testing.TB, records int) *Overlap {
+	o := NewOverlap()
+	o.SpillTo(func() (OverlapFile, error) {
+		f, err := os.CreateTemp(t.TempDir(), "overlap")
+		return removed{f}, err
+	}, records)
+	return o
+}
+
+// removed is a file that is gone when it is closed.
+type removed struct{ *os.File }
+
+func (f removed) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+
+func runHomeIn(t testing.TB, h homeOf, overlap *Overlap) tables {
+	t.Helper()
+	defer overlap.Close()
 	mem := memory.NewCheckedAllocator(batchtest.Poison{})
 	if tt, ok := t.(*testing.T); ok {
 		defer mem.AssertSize(tt, 0)
@@ -49,7 +80,6 @@ func runHome(t testing.TB, h homeOf) tables {
 	info := func(store, rel string) FileInfo {
 		return FileInfo{HomeID: "h-u-00000000", Store: store, Path: "/home/u/" + rel, Rel: rel, MTime: values.Int{V: us, OK: true}, Mem: mem}
 	}
-	overlap := NewOverlap()
 	out := tables{}
 	read := func(s TextStore, in stream, records int64) {
 		t.Helper()
@@ -103,7 +133,6 @@ func runHome(t testing.TB, h homeOf) tables {
 		in := lineStream(h.legacy[id])
 		read(NewLegacyJSONL(info("legacy_jsonl", "sessions/"+id+".jsonl"), overlap, spool), in, int64(len(in)))
 	}
-	overlap.Resolve()
 	sha := func(name string) string { return values.SHA256Hex([]byte(h.logs[name])) }
 	for _, name := range sorted(h.logs) {
 		in := lineStream(h.logs[name])
@@ -119,6 +148,9 @@ func runHome(t testing.TB, h homeOf) tables {
 			out.add(t, b)
 			b.Release()
 		}
+	}
+	if err := overlap.Err(); err != nil {
+		t.Error(err)
 	}
 	// A link always names an event that is there.
 	ids := map[any]bool{}

@@ -2,168 +2,93 @@ package transform
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"strings"
 
 	"github.com/zeebo/xxh3"
 
 	"gander/schemas/jsonval"
 	"gander/schemas/values"
+	"gander/transform/internal/memo"
 	"gander/transform/internal/provider"
 )
 
 // Overlap finds what the secondary stores of a home repeat of its primary
 // ones, sessions_db and legacy_jsonl.
 //
-// The secondary stores are read first and say what they hold; then the primary
-// stores stream by, and what is looked for is ticked off. Memory so follows
-// the secondary stores, which Goose keeps small (ten request logs, a hundred
-// prompts), and never the database: some 300 bytes for each logged block, body
-// item, history entry and block of a legacy session, and no texts.
+// The secondary stores are read first and ask their questions: which event
+// holds this? Then the primary stores stream by and answer them. What is
+// remembered is hashes, not texts: a table of records of 64 bytes, each a
+// question's hash and an answer of fixed size. Records are
+//   - of a logged message its id; of its text blocks up to seven each, of its
+//     tool calls four, of other blocks five or six;
+//   - one of each item of request bodies, history entry and last user text;
+//   - one of each block of a database session that a legacy file has too;
+//   - where there are thread messages two of each message of the database, and
+//     one of each block of it but the first;
+//   - one of each event made of deleted rows.
+//
+// Equal questions are one record, however many ask them. Up to OverlapInMemory
+// records are in memory, 64 MiB, and 96 while they grow to that. Those beyond go
+// to a file (see SpillTo), which takes at most 36 MiB of memory. What is found
+// is the same wherever they are. Beside the records there are some 300 bytes in
+// memory for each request log, and the ids of legacy files and of the sessions
+// that answers name.
+//
+// An Overlap whose file fails keeps the error. Its answers are worthless from
+// then on: whatever rests on them must not be committed, so ask Err before.
 type Overlap struct {
-	legacy   map[string]struct{}     // session ids of legacy files
-	replaced map[string]eventRef     // of those, the ones that the database has: its start event
-	blocks   map[hash][]eventRef     // blocks of their database sessions, in order
-	ids      map[hash][]*loggedReply // logged messages by message id
-	knownID  bool                    // some logged message id is a message_id
-	calls    map[hash][]*loggedBlock // logged tool calls by id, name and arguments
-	texts    map[hash][]*loggedBlock // other logged blocks by turn_type and text
-	prompts  map[hash]*sighting      // history entries, trimmed
-	last     map[hash]*sessionSet    // last user texts of logs, trimmed
-	items    map[hash]*bodyItem      // items of request bodies
-	usage    map[usageKey][]*LoggedCall
-	matches  []usageMatch
+	table *memo.Table
+	// Which questions are asked at all: for others no block is hashed.
+	asksIDs, asksPrompts, asksCalls, asksTexts, asksItems bool
+
+	legacy     map[string]struct{} // session ids of legacy files
+	replaced   map[string]eventRef // of those, the ones that the database has: its start event
+	sessions   map[uint64]string   // that answers name, by hash
+	knownID    bool                // some logged message id is a message_id
+	lost       int64               // items of bodies that no event holds
+	logs       []*LoggedCall       // in the order of their Scan
+	ledgers    map[usageKey][]*LoggedCall
+	ledgerRows uint64 // seen of those that a log may be of
 
 	current openMessage
 	buf     []byte
 }
 
-// NewOverlap returns an Overlap that looks for nothing yet.
+// OverlapInMemory is how many records an Overlap has in memory: as many as fill
+// 64 MiB.
+const OverlapInMemory = 3 << 18
+
+// OverlapFile is where an Overlap has its records beyond those in memory. Close
+// removes it.
+type OverlapFile = memo.File
+
+// NewOverlap returns an Overlap that looks for nothing yet, and remembers
+// everything in memory.
 func NewOverlap() *Overlap {
 	return &Overlap{
-		legacy: map[string]struct{}{}, replaced: map[string]eventRef{}, blocks: map[hash][]eventRef{},
-		ids: map[hash][]*loggedReply{}, calls: map[hash][]*loggedBlock{}, texts: map[hash][]*loggedBlock{},
-		prompts: map[hash]*sighting{}, last: map[hash]*sessionSet{}, items: map[hash]*bodyItem{}, usage: map[usageKey][]*LoggedCall{},
+		table: memo.New(0, nil), legacy: map[string]struct{}{}, replaced: map[string]eventRef{}, sessions: map[uint64]string{},
+		ledgers: map[usageKey][]*LoggedCall{}, current: openMessage{run: xxh3.New()},
 	}
 }
+
+// SpillTo bounds what is in memory to a number of records. For those beyond it
+// open is called for a file, and again for a larger one when that is full. It
+// must be called before anything else.
+func (o *Overlap) SpillTo(open func() (OverlapFile, error), records int) {
+	o.table = memo.New(records, open)
+}
+
+// Err returns the first error of the file.
+func (o *Overlap) Err() error { return o.table.Err() }
+
+// Close closes the file.
+func (o *Overlap) Close() error { return o.table.Close() }
 
 // hash names a text or a tuple of them; 128 bits, so that two that differ are
 // never taken for one.
-type hash = xxh3.Uint128
+type hash = memo.Key
 
-// eventRef is an event that stays, by its id and time.
-type eventRef struct {
-	id [16]byte
-	at values.Int
-}
-
-func refOf(id string, at values.Int) eventRef {
-	r := eventRef{at: at}
-	_, _ = hex.Decode(r.id[:], []byte(id))
-	return r
-}
-
-func (r eventRef) eventID() string { return hex.EncodeToString(r.id[:]) }
-
-// secondsApart is at minus the time of the event that stays.
-func (r eventRef) secondsApart(at values.Int) (float64, bool) {
-	return float64(at.V-r.at.V) / 1e6, at.OK && r.at.OK
-}
-
-// sighting is the first event that holds what was looked for.
-type sighting struct {
-	ref  eventRef
-	seen bool
-}
-
-func (s *sighting) see(ref eventRef) {
-	if !s.seen {
-		s.ref, s.seen = ref, true
-	}
-}
-
-// sessionSet is the one session that holds something, or that several do.
-type sessionSet struct {
-	id      string
-	some    bool
-	several bool
-}
-
-func (s *sessionSet) add(id optText) {
-	switch {
-	case !id.ok:
-	case !s.some:
-		s.id, s.some = strings.Clone(id.s), true
-	case s.id != id.s:
-		s.several = true
-	}
-}
-
-func (s *sessionSet) merge(o sessionSet) {
-	if o.some {
-		s.add(some(o.id))
-		s.several = s.several || o.several
-	}
-}
-
-// loggedReply is a message of a request log.
-type loggedReply struct {
-	hasID    bool
-	blocks   []*loggedBlock
-	sessions sessionSet // that hold its message id
-	call     *LoggedCall
-}
-
-// loggedBlock is a block of a logged message.
-type loggedBlock struct {
-	kind     string
-	text     hash   // kind and text
-	joined   string // text until its run is hashed
-	run      hash   // kind and text of the adjacent text or thinking blocks it is of
-	toolID   hash
-	hasTool  bool
-	at       values.Int
-	byID     sighting // rule (a)
-	byCall   sighting // rule (b)
-	byText   sighting // rule (c): the nearest in time
-	distance int64    // microseconds of byText
-	sessions sessionSet
-}
-
-// within is how far apart the times of a logged text and its stored one may
-// be: Goose stores a reply after the tool calls it asks for.
-const within = 600_000_000 // microseconds
-
-// LoggedCall is what Overlap keeps of a request log.
-type LoggedCall struct {
-	Name      string // of the file
-	StartedAt values.Int
-	Tokens    values.Tokens
-	Model     string
-	usageRow  values.Int
-	replies   []*loggedReply
-	lastUser  *sessionSet
-}
-
-// usageKey is what a ledger row and a log have in common: stored input, output
-// and total.
-type usageKey struct{ in, out, total values.Int }
-
-type usageMatch struct {
-	call      *LoggedCall
-	row       int64
-	session   string
-	sameModel bool
-	distance  int64
-}
-
-// bodyItem is an item of request bodies, of however many.
-type bodyItem struct {
-	held bool        // by events
-	call *LoggedCall // the newest that holds it
-}
-
-// hasher makes hashes of tuples: parts are set apart by their lengths.
+// tuple names a list of texts: parts are set apart by their lengths.
 func (o *Overlap) tuple(parts ...string) hash {
 	o.buf = o.buf[:0]
 	for _, p := range parts {
@@ -175,20 +100,29 @@ func (o *Overlap) tuple(parts ...string) hash {
 
 // textHash is tuple for a long last part, which is not copied.
 func (o *Overlap) textHash(text string, parts ...string) hash {
-	h := o.tuple(parts...)
-	t := xxh3.HashString128(text)
-	var b [32]byte
-	binary.LittleEndian.PutUint64(b[0:], h.Hi)
-	binary.LittleEndian.PutUint64(b[8:], h.Lo)
-	binary.LittleEndian.PutUint64(b[16:], t.Hi)
-	binary.LittleEndian.PutUint64(b[24:], t.Lo)
+	return paired(o.tuple(parts...), xxh3.HashString128(text))
+}
+
+// numbered names a part of what key names. kind is one letter.
+func numbered(key hash, kind byte, n int64) hash {
+	var b [25]byte
+	putHash(b[:], key)
+	binary.LittleEndian.PutUint64(b[16:], uint64(n))
+	b[24] = kind
 	return xxh3.Hash128(b[:])
+}
+
+func paired(a, b hash) hash {
+	var p [32]byte
+	putHash(p[:], a)
+	putHash(p[16:], b)
+	return xxh3.Hash128(p[:])
 }
 
 // trimmed cuts White_Space from both ends.
 func trimmed(s string) string { return strings.TrimFunc(s, values.IsSpace) }
 
-// --- what secondary stores say
+// --- what secondary stores ask
 
 // WantSession notes a legacy file: the blocks of the database session of that
 // id will be remembered.
@@ -196,21 +130,65 @@ func (o *Overlap) WantSession(id string) { o.legacy[id] = struct{}{} }
 
 // WantPrompt notes a history entry.
 func (o *Overlap) WantPrompt(text string) {
-	key := o.textHash(trimmed(text), "prompt")
-	if o.prompts[key] == nil {
-		o.prompts[key] = &sighting{}
+	o.asksPrompts = true
+	o.ask(o.promptHash(text), memo.Value{})
+}
+
+// promptHash names a user text, trimmed.
+func (o *Overlap) promptHash(text string) hash { return o.textHash(trimmed(text), "prompt") }
+
+// ask notes a question, with the answer that nothing was seen yet.
+func (o *Overlap) ask(key hash, unseen memo.Value) {
+	if _, ok := o.table.Get(key); !ok {
+		o.table.Put(key, unseen)
 	}
+}
+
+// answer is what was seen of a question.
+func (o *Overlap) answer(key hash) sighting {
+	v, ok := o.table.Get(key)
+	if !ok {
+		return sighting{}
+	}
+	return readSighting(&v)
 }
 
 // --- primary stores stream by
 
-// openMessage collects the blocks of the message being read.
+// see answers a question with the event that is for it, if it is asked. Of the
+// sessions those of copied messages do not count: the original's does.
+func (o *Overlap) see(key hash, p *place, ref eventRef) (asked bool) {
+	v, ok := o.table.Get(key)
+	if !ok {
+		return false
+	}
+	s := readSighting(&v)
+	changed := !s.seen
+	if changed {
+		s.seen, s.ref = true, ref
+	}
+	if p.session.ok && !p.copiedFrom.ok && s.session.add(xxh3.HashString(p.session.s)) {
+		changed = true
+		o.nameSession(s.session.id, p.session.s)
+	}
+	if changed {
+		o.table.Put(key, s.value())
+	}
+	return true
+}
+
+func (o *Overlap) nameSession(hash uint64, id string) {
+	if _, ok := o.sessions[hash]; !ok {
+		o.sessions[hash] = strings.Clone(id)
+	}
+}
+
+// openMessage is the primary message being read.
 type openMessage struct {
-	texts    []string       // of text blocks, for recovery
-	turn     string         // of the last of them
-	replies  []*loggedReply // logged messages of its id
-	known    map[hash]eventRef
-	tools    map[hash]eventRef
+	texts    []string // of text blocks, for recovery
+	turn     string   // of the last of them
+	id       string   // "" unless logged messages have it
+	place    *place
 	kind     string // of the run of adjacent text or thinking blocks
 	run      *xxh3.Hasher
 	runStart eventRef
@@ -218,62 +196,36 @@ type openMessage struct {
 
 // beginMessage opens a primary message; readable tells that its content is.
 func (o *Overlap) beginMessage(p *place, readable bool) {
-	o.current.replies, o.current.texts = nil, o.current.texts[:0]
-	if len(o.ids) == 0 || p.messageID.s == "" {
-		return
-	}
-	replies := o.ids[o.tuple("id", p.messageID.s)]
-	if replies == nil {
+	m := &o.current
+	m.id, m.texts = "", m.texts[:0]
+	if !o.asksIDs || p.messageID.s == "" || !o.see(o.tuple("id", p.messageID.s), p, eventRef{}) {
 		return
 	}
 	o.knownID = true
-	if !p.copiedFrom.ok {
-		for _, r := range replies {
-			r.sessions.add(p.session)
-		}
-	}
 	if readable {
-		o.current = openMessage{replies: replies, known: map[hash]eventRef{}, tools: map[hash]eventRef{}, run: xxh3.New(), texts: o.current.texts}
+		m.id, m.place, m.kind = p.messageID.s, p, ""
+		m.run.Reset()
 	}
 }
 
 // block sees a block of a primary message. ref is the event that stays for it.
 func (o *Overlap) block(p *place, e *event, ref eventRef) {
-	if len(o.prompts) > 0 && e.kind == "text" && e.turnType == "user" {
-		if s := o.prompts[o.textHash(trimmed(e.text.s), "prompt")]; s != nil {
-			s.see(ref)
-		}
+	if o.asksPrompts && e.kind == "text" && e.turnType == "user" {
+		o.see(o.promptHash(e.text.s), p, ref)
 	}
-	if len(o.last) > 0 && e.kind == "text" && e.turnType == "user" && !p.copiedFrom.ok {
-		if s := o.last[o.textHash(trimmed(e.text.s), "last")]; s != nil {
-			s.add(p.session)
-		}
+	if o.asksCalls && e.kind == "tool_request" {
+		o.see(o.callHash(e.toolUseID.s, e.toolName.s, e.text.s), p, ref)
 	}
-	if len(o.calls) > 0 && e.kind == "tool_request" {
-		for _, b := range o.calls[o.callHash(e.toolUseID.s, e.toolName.s, e.text.s)] {
-			b.byCall.see(ref)
-			if !p.copiedFrom.ok {
-				b.sessions.add(p.session)
-			}
-		}
-	}
-	if len(o.texts) > 0 {
-		for _, b := range o.texts[o.textHash(e.text.s, "text", e.turnType)] {
-			if !p.copiedFrom.ok {
-				b.sessions.add(p.session)
-			}
-			if b.at.OK && e.at.OK {
-				if d := abs(b.at.V - e.at.V); d <= within && (!b.byText.seen || d < b.distance) {
-					b.byText, b.distance = sighting{ref, true}, d
-				}
-			}
+	if o.asksTexts {
+		if text := o.textHash(e.text.s, "text", e.turnType); o.see(text, p, ref) && e.at.OK {
+			o.seeNear(text, ref, e.at)
 		}
 	}
 	o.hold(e)
-	if m := &o.current; m.replies != nil {
-		m.known[o.textHash(e.text.s, "block", e.kind)] = ref
+	if m := &o.current; m.id != "" {
+		o.see(o.blockHash(m.id, e.kind, e.text.s), p, ref)
 		if e.toolUseID.s != "" {
-			m.tools[o.tuple("tool", e.kind, e.toolUseID.s)] = ref
+			o.see(o.tuple("tool", m.id, e.kind, e.toolUseID.s), p, ref)
 		}
 		if e.kind != m.kind {
 			o.endRun()
@@ -285,52 +237,39 @@ func (o *Overlap) block(p *place, e *event, ref eventRef) {
 	}
 }
 
+// blockHash names a block of a message by its text, and adjacent ones by their
+// joined text.
+func (o *Overlap) blockHash(messageID, kind, text string) hash {
+	return o.textHash(text, "block", messageID, kind)
+}
+
+// runHash is the blockHash of the text that was written to run.
+func (o *Overlap) runHash(messageID, kind string, run *xxh3.Hasher) hash {
+	return paired(o.tuple("block", messageID, kind), run.Sum128())
+}
+
 // joins reports the kinds of which adjacent blocks are one.
 func joins(kind string) bool { return kind == "text" || kind == "thinking" }
 
 func (o *Overlap) endRun() {
 	m := &o.current
 	if joins(m.kind) {
-		m.known[o.joinedHash(m.run, m.kind)] = m.runStart
+		o.see(o.runHash(m.id, m.kind, m.run), m.place, m.runStart)
+		m.run.Reset()
 	}
-	m.run.Reset()
 	m.kind = ""
 }
 
-// joinedHash is the hash that textHash gives for the text that was written to run.
-func (o *Overlap) joinedHash(run *xxh3.Hasher, kind string) hash {
-	h, t := o.tuple("block", kind), run.Sum128()
-	var b [32]byte
-	binary.LittleEndian.PutUint64(b[0:], h.Hi)
-	binary.LittleEndian.PutUint64(b[8:], h.Lo)
-	binary.LittleEndian.PutUint64(b[16:], t.Hi)
-	binary.LittleEndian.PutUint64(b[24:], t.Lo)
-	return xxh3.Hash128(b[:])
-}
-
-// endMessage closes the primary message: what a logged message of its id has
-// of it is repeated.
+// endMessage closes the primary message.
 func (o *Overlap) endMessage() {
 	m := &o.current
 	if len(m.texts) > 1 { // a body has them as one
 		o.holdText(m.turn, strings.Join(m.texts, "\n"))
 	}
-	if m.replies == nil {
-		return
+	if m.id != "" {
+		o.endRun()
+		m.id, m.place = "", nil
 	}
-	o.endRun()
-	for _, r := range m.replies {
-		for _, b := range r.blocks {
-			if ref, ok := m.known[b.text]; ok {
-				b.byID.see(ref)
-			} else if ref, ok := m.known[b.run]; ok && joins(b.kind) {
-				b.byID.see(ref)
-			} else if ref, ok := m.tools[b.toolID]; ok && b.hasTool {
-				b.byID.see(ref)
-			}
-		}
-	}
-	m.replies = nil
 }
 
 // callHash names a tool call by id, name and arguments; arguments that mean the
@@ -354,19 +293,4 @@ func abs(v int64) int64 {
 		return -v
 	}
 	return v
-}
-
-// ledger sees a row of usage_ledger.
-func (o *Overlap) ledger(row int64, session string, at values.Int, model string, t values.Tokens) {
-	if len(o.usage) == 0 || !at.OK {
-		return
-	}
-	for _, c := range o.usage[usageKey{t.Input, t.Output, t.Total}] {
-		if !c.StartedAt.OK {
-			continue
-		}
-		if d := abs(c.StartedAt.V - at.V); d <= within {
-			o.matches = append(o.matches, usageMatch{c, row, strings.Clone(session), model != "" && model == c.Model, d})
-		}
-	}
 }

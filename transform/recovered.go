@@ -20,10 +20,10 @@ import (
 // deleted ones of sessions and messages the events that they would be, as rows
 // of schemas.RecoveredEvents: several versions of a row that say the same say it
 // once, with the strongest evidence. It keeps of each recovered session its
-// working directory, provider and model, and some 50 bytes for each event.
+// working directory, provider and model; Overlap remembers the events.
 type Recovered struct {
 	textFile
-	told    map[hash]struct{}
+	overlap *Overlap
 	current map[uint64]sessionFacts // sessions that the database still has
 	gone    map[uint64]sessionFacts // sessions that were recovered
 
@@ -41,7 +41,7 @@ type Recovered struct {
 // NewRecovered returns the transform of what a database lost. current is the
 // transform that read what it has.
 func NewRecovered(info FileInfo, current *SessionsDB) *Recovered {
-	return &Recovered{textFile: textFile{info: info}, current: current.facts, gone: map[uint64]sessionFacts{}, told: map[hash]struct{}{}}
+	return &Recovered{textFile: textFile{info: info}, overlap: current.Overlap, current: current.facts, gone: map[uint64]sessionFacts{}}
 }
 
 // Tables consumes the records of extract.RecoveredRowsSource and yields
@@ -118,7 +118,7 @@ func (t *Recovered) row(at row) error {
 // tell writes an event unless another version of the row said it.
 func (t *Recovered) tell(p *place, e *event) string {
 	key := t.events.key[:0]
-	for _, part := range []string{p.table.s, p.session.s, p.createdAt, e.kind, e.toolUseID.s, e.text.s} {
+	for _, part := range []string{"recovered", t.info.Path, p.table.s, p.session.s, p.createdAt, e.kind, e.toolUseID.s, e.text.s} {
 		key = binary.AppendUvarint(key, uint64(len(part)))
 		key = append(key, part...)
 	}
@@ -127,11 +127,9 @@ func (t *Recovered) tell(p *place, e *event) string {
 		key = binary.AppendVarint(key, int64(e.block))
 	}
 	t.events.key = key
-	sum := xxh3.Hash128(key)
-	if _, ok := t.told[sum]; ok {
+	if !t.overlap.once(xxh3.Hash128(key)) {
 		return "-"
 	}
-	t.told[sum] = struct{}{}
 	return t.events.write(p, e)
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/zeebo/xxh3"
 
 	"gander/schemas"
 	"gander/schemas/jsonval"
@@ -161,36 +160,37 @@ func (t *RequestLog) Scan(in iter.Seq2[arrow.RecordBatch, error]) (*LoggedCall, 
 		return nil, err
 	}
 	head := t.request()
-	c := &LoggedCall{Name: t.name, StartedAt: t.startedAt(), Model: t.model}
+	c := t.overlap.logged(t.name, t.startedAt(), t.model)
 	var u jsonval.Doc
 	if t.usage != "" && u.Parse(t.usage) == nil {
-		c.Tokens, _ = tokensOf(u.Root())
-		if c.Tokens.Input.OK || c.Tokens.Output.OK || c.Tokens.Total.OK {
-			t.overlap.wantUsage(c)
-		}
+		tokens, _ := tokensOf(u.Root())
+		t.overlap.wantUsage(c, tokens)
 	}
 	for k := range t.reply.messages {
-		r := &loggedReply{hasID: t.reply.messages[k].id.s != "", call: c}
-		c.replies = append(c.replies, r)
-		want := func(p *place, e *event) string {
-			r.blocks = append(r.blocks, t.overlap.wantBlock(e))
-			return ""
-		}
-		if err := t.blocks(k, want, &pairer{open: map[string][]asked{}}, nil); err != nil {
+		id, blocks, err := t.questions(k)
+		if err != nil {
 			return nil, err
 		}
-		t.overlap.wantRuns(r)
-		if r.hasID {
-			t.overlap.wantID(t.reply.messages[k].id.s, r)
-		}
+		t.overlap.wantMessage(c, id, blocks)
 	}
 	if last := withoutContext(head.Get("input")); last != "" {
-		c.lastUser = t.overlap.wantLast(last)
+		t.overlap.wantLast(c, last)
 	}
 	for it := range provider.Items(head.Get("input")) {
 		t.overlap.wantItem(it, c)
 	}
 	return c, nil
+}
+
+// questions returns the id of message k and the questions of its blocks.
+func (t *RequestLog) questions(k int) (string, []loggedBlock, error) {
+	l := loggedBlocks{overlap: t.overlap, id: t.reply.messages[k].id.s}
+	err := t.blocks(k, func(_ *place, e *event) string {
+		l.add(e)
+		return ""
+	}, &pairer{open: map[string][]asked{}}, nil)
+	l.endRun()
+	return l.id, l.blocks, err
 }
 
 // withoutContext is the last user text of a request without turn context.
@@ -289,18 +289,20 @@ func (t *RequestLog) replies() error {
 			p := t.place()
 			t.issues.write(&p, issue{"bad_time", "created is no time from 2000 to 2100", some(m.badCreated)})
 		}
-		var r *loggedReply
-		matched := false
-		if t.call != nil && k < len(t.call.replies) {
-			r = t.call.replies[k]
-			matched = r.matched()
+		var verdicts []verdict
+		if t.call != nil {
+			id, blocks, err := t.questions(k)
+			if err != nil {
+				return err
+			}
+			verdicts = t.overlap.decide(id, blocks)
 		}
 		i := 0
 		t.overlap.beginMessage(&place{}, false)
 		err := t.blocks(k, func(p *place, e *event) string {
 			var v verdict
-			if r != nil && i < len(r.blocks) {
-				v = t.overlap.decide(r, r.blocks[i], matched)
+			if i < len(verdicts) {
+				v = verdicts[i]
 			}
 			i++
 			id := t.decide(p, e, v)
@@ -353,7 +355,7 @@ func (t *RequestLog) requestRow(started values.Int) {
 	var session optText
 	var row values.Int
 	if t.call != nil {
-		session, row = t.call.session(), t.call.usageRow
+		session, row = t.overlap.sessionOf(t.call), t.call.usageRow()
 	}
 	o.OptText(session.s, session.ok)
 	o.OptInt(row.V, row.OK)
@@ -420,63 +422,4 @@ func (t *RequestLog) Recover(_ context.Context, in iter.Seq2[arrow.RecordBatch, 
 		}
 		set.Flush()
 	}
-}
-
-// --- what a log wants of the primary stores
-
-func (o *Overlap) wantBlock(e *event) *loggedBlock {
-	b := &loggedBlock{kind: e.kind, at: e.at, text: o.textHash(e.text.s, "block", e.kind)}
-	if e.toolUseID.s != "" {
-		b.toolID, b.hasTool = o.tuple("tool", e.kind, e.toolUseID.s), true
-	}
-	if joins(e.kind) {
-		b.joined = strings.Clone(e.text.s)
-	}
-	if e.kind == "tool_request" {
-		key := o.callHash(e.toolUseID.s, e.toolName.s, e.text.s)
-		o.calls[key] = append(o.calls[key], b)
-	} else {
-		key := o.textHash(e.text.s, "text", e.turnType)
-		o.texts[key] = append(o.texts[key], b)
-	}
-	return b
-}
-
-// wantRuns notes the joined text of adjacent text or thinking blocks.
-func (o *Overlap) wantRuns(r *loggedReply) {
-	run := xxh3.New()
-	for i := 0; i < len(r.blocks); {
-		j := i
-		run.Reset()
-		for ; j < len(r.blocks) && joins(r.blocks[i].kind) && r.blocks[j].kind == r.blocks[i].kind; j++ {
-			_, _ = run.WriteString(r.blocks[j].joined)
-			r.blocks[j].joined = ""
-		}
-		if j == i {
-			i++
-			continue
-		}
-		key := o.joinedHash(run, r.blocks[i].kind)
-		for ; i < j; i++ {
-			r.blocks[i].run = key
-		}
-	}
-}
-
-func (o *Overlap) wantID(id string, r *loggedReply) {
-	key := o.tuple("id", id)
-	o.ids[key] = append(o.ids[key], r)
-}
-
-func (o *Overlap) wantLast(text string) *sessionSet {
-	key := o.textHash(trimmed(text), "last")
-	if o.last[key] == nil {
-		o.last[key] = &sessionSet{}
-	}
-	return o.last[key]
-}
-
-func (o *Overlap) wantUsage(c *LoggedCall) {
-	key := usageKey{c.Tokens.Input, c.Tokens.Output, c.Tokens.Total}
-	o.usage[key] = append(o.usage[key], c)
 }

@@ -173,6 +173,7 @@ func newSessionsReader(ctx context.Context, t *SessionsDB, set *batch.Set) *sess
 	r.content = content{emit: r.block, names: &r.pairs, calls: &r.pairs, refused: r.confirmed}
 	r.links = linkWriter{set.Table(schemas.DedupLinks), &r.events}
 	th := &r.threads
+	th.file = t.File
 	th.names = pairer{open: map[string][]asked{}}
 	th.calls = pairer{events: &r.events, out: set.Table(schemas.ToolCalls), spool: t.Spool, open: map[string][]asked{}}
 	th.content = content{emit: r.threadBlock, names: &th.names, calls: &th.calls, refused: r.confirmed}
@@ -207,7 +208,7 @@ func (r *sessionsReader) block(p *place, e *event) string {
 
 // threadBlock is block for thread_messages, which may repeat messages.
 func (r *sessionsReader) threadBlock(p *place, e *event) string {
-	v := r.threads.verdict()
+	v := r.threads.verdict(r.t.Overlap)
 	if v.rule == "" {
 		return r.block(p, e)
 	}

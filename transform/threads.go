@@ -10,14 +10,14 @@ import (
 	"gander/schemas/jsonval"
 )
 
-// threads leaves out what thread_messages repeat of messages. It remembers the
-// messages of a database that has thread messages at all: 16 bytes a block and
-// some 100 a message.
+// threads leaves out what thread_messages repeat of messages. Overlap remembers
+// the messages of a database that has thread messages at all: two records a
+// message, and one for each block but the first.
 type threads struct {
+	file     string // source_file: other databases have messages of their own
 	wanted   bool
-	messages map[hash][]eventRef
 	refs     []eventRef // blocks of the message being read
-	kept     []eventRef // of the message that the thread message repeats
+	kept     blockList  // of the message that the thread message repeats
 	repeated bool
 	block    int
 
@@ -33,7 +33,6 @@ func (t *threads) watch(rec arrow.RecordBatch) {
 	for i := range int(rec.NumRows()) {
 		if names.IsValid(i) && names.Value(i) == "thread_messages" && (rows.IsNull(i) || rows.Value(i) > 0) {
 			t.wanted = true
-			t.messages = map[hash][]eventRef{}
 		}
 	}
 }
@@ -42,13 +41,13 @@ func (t *threads) watch(rec arrow.RecordBatch) {
 func (t *threads) keys(o *Overlap, m *message, list jsonval.Value) []hash {
 	keys := make([]hash, 0, 2)
 	if m.messageID.s != "" {
-		keys = append(keys, o.tuple("thread id", m.session.s, m.messageID.s))
+		keys = append(keys, o.tuple("thread id", t.file, m.session.s, m.messageID.s))
 	}
 	second := "-"
 	if m.at.OK {
 		second = strconv.FormatInt(m.at.V/1_000_000, 10)
 	}
-	return append(keys, o.textHash(textsOf(list), "thread text", m.session.s, m.role.s, second))
+	return append(keys, o.textHash(textsOf(list), "thread text", t.file, m.session.s, m.role.s, second))
 }
 
 // textsOf is what a message says, whatever is noted beside it.
@@ -70,11 +69,18 @@ func (t *threads) remember(o *Overlap, m *message, list jsonval.Value) {
 	if len(t.refs) == 0 {
 		return
 	}
-	refs := append([]eventRef(nil), t.refs...)
+	blocks := blockList{n: uint64(len(t.refs)), first: t.refs[0]}
 	for _, key := range t.keys(o, m, list) {
-		if t.messages[key] == nil {
-			t.messages[key] = refs
+		if _, ok := o.table.Get(key); ok {
+			continue
 		}
+		if blocks.name == (hash{}) { // after the first key that is not another message's
+			blocks.name = key
+			for i, ref := range t.refs[1:] {
+				o.table.Put(numbered(key, partBlock, int64(i+1)), (&sighting{seen: true, ref: ref}).value())
+			}
+		}
+		o.table.Put(key, blocks.value())
 	}
 }
 
@@ -82,19 +88,23 @@ func (t *threads) remember(o *Overlap, m *message, list jsonval.Value) {
 func (t *threads) begin(o *Overlap, m *message, list jsonval.Value) bool {
 	t.repeated, t.block = false, 0
 	for _, key := range t.keys(o, m, list) {
-		if refs := t.messages[key]; refs != nil && !t.repeated {
-			t.repeated, t.kept = true, refs
+		if v, ok := o.table.Get(key); ok {
+			t.repeated, t.kept = true, readBlockList(&v)
+			break
 		}
 	}
 	return t.repeated
 }
 
 // verdict is that of the next row of the thread message.
-func (t *threads) verdict() verdict {
+func (t *threads) verdict(o *Overlap) verdict {
 	if !t.repeated {
 		return verdict{}
 	}
-	i := min(t.block, len(t.kept)-1)
+	kept := t.kept.first
+	if i := min(t.block, int(t.kept.n)-1); i > 0 {
+		kept = o.answer(numbered(t.kept.name, partBlock, int64(i))).ref
+	}
 	t.block++
-	return verdict{ruleThread, t.kept[i]}
+	return verdict{ruleThread, kept}
 }

@@ -71,7 +71,7 @@ func (r *sessionsReader) ledger(at row) {
 	compaction, hasCompaction := at.bool("is_compaction")
 	line := at.int("row_id")
 	p := place{table: some("usage_ledger"), line: line}
-	r.t.Overlap.ledger(line.V, session, created, model, at.tokens(""))
+	r.t.Overlap.seeLedger(line.V, session, created, model, at.tokens(""))
 
 	o := r.usage
 	o.OptText(session, hasSession)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"runtime/debug"
@@ -65,6 +67,8 @@ type home struct {
 	events int64 // rows of events and of dedup_links that tallies promise
 	links  int64
 	told   int64 // bytes of the present file that the observer knows of
+	// overlap is that of the files being read, nil before and after.
+	overlap *transform.Overlap
 }
 
 // Home reads one home and commits it. A home that cannot be committed leaves
@@ -150,10 +154,15 @@ func (h *home) read(ctx context.Context) error {
 	return h.failed
 }
 
+// drain writes what a transform yields. It ends with the overlap's error, when
+// there is one: what comes then rests on answers that are not true.
 func (h *home) drain(tables iter.Seq2[arrow.RecordBatch, error]) error {
 	for rec, err := range tables {
 		if err == nil {
 			err = h.write(rec)
+		}
+		if failed := h.overlap.Err(); failed != nil {
+			return failed
 		}
 		if err != nil {
 			return err
@@ -323,13 +332,13 @@ func (h *home) result() HomeResult {
 // spool is a file in scratch that is made when it is needed.
 type spool struct {
 	dir  string
-	file *os.File
+	file *scratchFile
 }
 
 func (s *spool) open() (transform.Spool, error) {
-	f, err := os.CreateTemp(s.dir, "spool-")
+	f, err := newScratchFile(s.dir, "spool-")
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Output, Op: "make scratch file", Path: s.dir, Err: err}
+		return nil, err
 	}
 	s.file = f
 	return f, nil
@@ -338,8 +347,70 @@ func (s *spool) open() (transform.Spool, error) {
 func (s *spool) close() {
 	if s.file != nil {
 		_ = s.file.Close()
-		_ = os.Remove(s.file.Name())
 	}
+}
+
+// newOverlap makes the overlap of a home; the caller closes it.
+func (h *home) newOverlap() *transform.Overlap {
+	o := transform.NewOverlap()
+	if h.r.remember != nil {
+		h.r.remember(o)
+		return o
+	}
+	o.SpillTo(func() (transform.OverlapFile, error) { return newScratchFile(h.r.Warehouse.Scratch(), "overlap-") }, transform.OverlapInMemory)
+	return o
+}
+
+// scratchFile is a file in scratch. What fails about it is an error of kind
+// fault.Output.
+type scratchFile struct{ file *os.File }
+
+func newScratchFile(dir, prefix string) (*scratchFile, error) {
+	f, err := os.CreateTemp(dir, prefix)
+	if err != nil {
+		return nil, scratchError("make scratch file", dir, err)
+	}
+	return &scratchFile{f}, nil
+}
+
+func scratchError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &fault.Error{Kind: fault.Output, Op: op, Path: path, Err: err,
+		Hint: "Free some space on the disk of the warehouse, then run again: homes that are committed are kept."}
+}
+
+func (f *scratchFile) Write(b []byte) (int, error) {
+	n, err := f.file.Write(b)
+	return n, scratchError("write scratch file", f.file.Name(), err)
+}
+
+func (f *scratchFile) WriteAt(b []byte, at int64) (int, error) {
+	n, err := f.file.WriteAt(b, at)
+	return n, scratchError("write scratch file", f.file.Name(), err)
+}
+
+func (f *scratchFile) ReadAt(b []byte, at int64) (int, error) {
+	n, err := f.file.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // nobody reads what was not written
+	}
+	return n, scratchError("read scratch file", f.file.Name(), err)
+}
+
+func (f *scratchFile) Truncate(size int64) error {
+	return scratchError("write scratch file", f.file.Name(), f.file.Truncate(size))
+}
+
+// Close closes the file and removes it.
+func (f *scratchFile) Close() error {
+	err := errors.Join(f.file.Close(), os.Remove(f.file.Name()))
+	return scratchError("remove scratch file", f.file.Name(), err)
 }
 
 func (r *Runner) mem() memory.Allocator {

@@ -15,6 +15,7 @@ import (
 	"gander/load/warehouse"
 	"gander/schemas/batch"
 	"gander/schemas/fault"
+	"gander/transform"
 )
 
 // Job is a home to commit, with those of the same home_id that it supersedes.
@@ -70,6 +71,9 @@ type Runner struct {
 	Observer    Observer
 
 	pool batch.Pool
+	// remember, when set, tells an Overlap where its records go: tests have
+	// them on disk, and disks that fail.
+	remember func(*transform.Overlap)
 }
 
 func (r *Runner) observe() Observer {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,23 +18,26 @@ import (
 // stores hold is noted first; then the primary stores stream by; then the
 // secondary ones give what no primary store has; and at last the request logs
 // are asked for what is nowhere else.
-func (h *home) readFiles(ctx context.Context) error {
+func (h *home) readFiles(ctx context.Context) (err error) {
 	files := h.job.Home.Files
-	overlap := transform.NewOverlap()
+	overlap := h.newOverlap()
+	h.overlap = overlap
+	defer func() {
+		h.overlap = nil
+		err = errors.Join(err, overlap.Close())
+	}()
 	calls := make([]*transform.LoggedCall, len(files))
 	digests := make([]string, len(files))
 	for i := range files {
 		if err := h.scan(ctx, &files[i], overlap, &calls[i], &digests[i]); err != nil {
 			return err
 		}
+		if err := overlap.Err(); err != nil {
+			return err
+		}
 	}
-	resolved := false
 	for i := range files {
 		f := &files[i]
-		if !resolved && f.Store != extract.SessionsDB && f.Store != extract.LegacyJSONL {
-			overlap.Resolve()
-			resolved = true
-		}
 		h.told = 0
 		if err := h.file(ctx, f, overlap, calls[i], digests[i]); err != nil {
 			return err
@@ -49,7 +53,7 @@ func (h *home) readFiles(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return overlap.Err()
 }
 
 // scan notes what a secondary store holds.
