@@ -238,11 +238,11 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 		return nil
 	}
 	r.findTables()
-	close, err := r.openPages()
+	closePages, err := r.openPages()
 	if err != nil {
 		return err
 	}
-	defer close()
+	defer closePages()
 	if err := r.order(); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ type rowReader struct {
 }
 
 // openPages makes the database's pages readable without SQLite, where they can
-// be. The caller calls close at the end.
-func (r *sessionsReader) openPages() (close func(), err error) {
+// be. The caller calls done at the end.
+func (r *sessionsReader) openPages() (done func(), err error) {
 	main, log, ok := r.db.Plain()
 	if !ok {
 		return func() {}, nil
