@@ -150,8 +150,8 @@ func (c *column) list(v []int32) {
 // finish returns the rows as an array and begins anew.
 func (c *column) finish() arrow.Array {
 	c.hint = 0
-	if c.values.len >= MaxBytes/2 { // the next batch will be like this one
-		c.hint = c.values.len + c.values.len/8
+	if c.values.len >= MaxBytes/2 { // the next batch will be like this one, but for a value above the cap
+		c.hint = min(c.values.len, MaxBytes) + MaxBytes/8
 	}
 	var children []arrow.ArrayData
 	buffers := []*memory.Buffer{nil}
