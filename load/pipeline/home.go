@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"runtime/debug"
@@ -67,7 +66,7 @@ type home struct {
 	events int64 // rows of events and of dedup_links that tallies promise
 	links  int64
 	told   int64 // bytes of the present file that the observer knows of
-	// overlap is that of the files being read, nil before and after.
+	// overlap remembers what files have in common while they are read.
 	overlap *transform.Overlap
 }
 
@@ -368,31 +367,19 @@ type scratchFile struct{ file *os.File }
 func newScratchFile(dir, prefix string) (*scratchFile, error) {
 	f, err := os.CreateTemp(dir, prefix)
 	if err != nil {
-		return nil, scratchError("make scratch file", dir, err)
+		return nil, warehouse.OutputError("make scratch file", dir, err)
 	}
 	return &scratchFile{f}, nil
 }
 
-func scratchError(op, path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return &fault.Error{Kind: fault.Output, Op: op, Path: path, Err: err,
-		Hint: "Free some space on the disk of the warehouse, then run again: homes that are committed are kept."}
-}
-
 func (f *scratchFile) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
-	return n, scratchError("write scratch file", f.file.Name(), err)
+	return n, warehouse.OutputError("write scratch file", f.file.Name(), err)
 }
 
 func (f *scratchFile) WriteAt(b []byte, at int64) (int, error) {
 	n, err := f.file.WriteAt(b, at)
-	return n, scratchError("write scratch file", f.file.Name(), err)
+	return n, warehouse.OutputError("write scratch file", f.file.Name(), err)
 }
 
 func (f *scratchFile) ReadAt(b []byte, at int64) (int, error) {
@@ -400,17 +387,17 @@ func (f *scratchFile) ReadAt(b []byte, at int64) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // nobody reads what was not written
 	}
-	return n, scratchError("read scratch file", f.file.Name(), err)
+	return n, warehouse.OutputError("read scratch file", f.file.Name(), err)
 }
 
 func (f *scratchFile) Truncate(size int64) error {
-	return scratchError("write scratch file", f.file.Name(), f.file.Truncate(size))
+	return warehouse.OutputError("write scratch file", f.file.Name(), f.file.Truncate(size))
 }
 
 // Close closes the file and removes it.
 func (f *scratchFile) Close() error {
 	err := errors.Join(f.file.Close(), os.Remove(f.file.Name()))
-	return scratchError("remove scratch file", f.file.Name(), err)
+	return warehouse.OutputError("remove scratch file", f.file.Name(), err)
 }
 
 func (r *Runner) mem() memory.Allocator {

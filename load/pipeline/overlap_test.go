@@ -24,7 +24,7 @@ var errDisk = errors.New("no space left on device")
 
 func (f failingFile) ReadAt(b []byte, at int64) (int, error) {
 	if f.op == "read" {
-		return 0, scratchError("read scratch file", f.file.Name(), errDisk)
+		return 0, warehouse.OutputError("read scratch file", f.file.Name(), errDisk)
 	}
 	if f.op == "short read" {
 		at = 1 << 40
@@ -34,7 +34,7 @@ func (f failingFile) ReadAt(b []byte, at int64) (int, error) {
 
 func (f failingFile) Truncate(size int64) error {
 	if f.op == "truncate" {
-		return scratchError("write scratch file", f.file.Name(), errDisk)
+		return warehouse.OutputError("write scratch file", f.file.Name(), errDisk)
 	}
 	return f.scratchFile.Truncate(size)
 }

@@ -20,59 +20,55 @@ import (
 // are asked for what is nowhere else.
 func (h *home) readFiles(ctx context.Context) (err error) {
 	files := h.job.Home.Files
-	overlap := h.newOverlap()
-	h.overlap = overlap
-	defer func() {
-		h.overlap = nil
-		err = errors.Join(err, overlap.Close())
-	}()
+	h.overlap = h.newOverlap()
+	defer func() { err = errors.Join(err, h.overlap.Close()) }()
 	calls := make([]*transform.LoggedCall, len(files))
 	digests := make([]string, len(files))
 	for i := range files {
-		if err := h.scan(ctx, &files[i], overlap, &calls[i], &digests[i]); err != nil {
+		if err := h.scan(ctx, &files[i], &calls[i], &digests[i]); err != nil {
 			return err
 		}
-		if err := overlap.Err(); err != nil {
+		if err := h.overlap.Err(); err != nil {
 			return err
 		}
 	}
 	for i := range files {
 		f := &files[i]
 		h.told = 0
-		if err := h.file(ctx, f, overlap, calls[i], digests[i]); err != nil {
+		if err := h.file(ctx, f, calls[i], digests[i]); err != nil {
 			return err
 		}
 		h.r.observe().Bytes(f.Bytes() - h.told)
 	}
 	for i := range files {
-		if calls[i] == nil || !overlap.Lost() {
+		if calls[i] == nil || !h.overlap.Lost() {
 			continue
 		}
-		log := transform.NewRequestLog(h.info(&files[i]), overlap, nil, digests[i], calls[i])
+		log := transform.NewRequestLog(h.info(&files[i]), h.overlap, nil, digests[i], calls[i])
 		if err := h.drain(log.Recover(ctx, h.text(&files[i], extract.JSONLines).Records(ctx))); err != nil {
 			return err
 		}
 	}
-	return overlap.Err()
+	return h.overlap.Err()
 }
 
 // scan notes what a secondary store holds.
-func (h *home) scan(ctx context.Context, f *extract.File, overlap *transform.Overlap, call **transform.LoggedCall, digest *string) (err error) {
+func (h *home) scan(ctx context.Context, f *extract.File, call **transform.LoggedCall, digest *string) (err error) {
 	if f.Status != extract.Read {
 		return nil
 	}
 	switch f.Store {
 	case extract.LegacyJSONL:
-		overlap.WantSession(transform.LegacySessionID(f.Rel))
+		h.overlap.WantSession(transform.LegacySessionID(f.Rel))
 	case extract.LLMRequestLog:
 		source := h.text(f, extract.JSONLines)
-		*call, err = transform.NewRequestLog(h.info(f), overlap, nil, "", nil).Scan(source.Records(ctx))
+		*call, err = transform.NewRequestLog(h.info(f), h.overlap, nil, "", nil).Scan(source.Records(ctx))
 		if *digest = source.Report().SHA256; *digest == "" {
 			// The log changed while it was read: what names it is its place.
 			*digest = values.SHA256Hex([]byte(f.Path))
 		}
 	case extract.CLIHistory:
-		err = transform.NewCLIHistory(h.info(f), overlap).Scan(h.text(f, extract.History).Records(ctx))
+		err = transform.NewCLIHistory(h.info(f), h.overlap).Scan(h.text(f, extract.History).Records(ctx))
 	}
 	return err
 }
@@ -95,7 +91,7 @@ func (h *home) text(f *extract.File, mode extract.TextMode) *extract.TextFileSou
 }
 
 // file reads one file for its rows and writes its row of sources.
-func (h *home) file(ctx context.Context, f *extract.File, overlap *transform.Overlap, call *transform.LoggedCall, digest string) error {
+func (h *home) file(ctx context.Context, f *extract.File, call *transform.LoggedCall, digest string) error {
 	if f.Status != extract.Read {
 		h.sourceRow(f, extract.Report{Status: f.Status, Note: f.Note, Size: f.Size, SHA256: f.SHA256}, transform.Tally{})
 		return h.failed
@@ -105,13 +101,13 @@ func (h *home) file(ctx context.Context, f *extract.File, overlap *transform.Ove
 	info := h.info(f)
 	switch f.Store {
 	case extract.SessionsDB:
-		return h.database(ctx, f, overlap, spool)
+		return h.database(ctx, f, spool)
 	case extract.LegacyJSONL:
-		return h.textFile(ctx, f, extract.JSONLines, transform.NewLegacyJSONL(info, overlap, spool.open))
+		return h.textFile(ctx, f, extract.JSONLines, transform.NewLegacyJSONL(info, h.overlap, spool.open))
 	case extract.LLMRequestLog:
-		return h.textFile(ctx, f, extract.JSONLines, transform.NewRequestLog(info, overlap, spool.open, digest, call))
+		return h.textFile(ctx, f, extract.JSONLines, transform.NewRequestLog(info, h.overlap, spool.open, digest, call))
 	case extract.CLIHistory:
-		return h.textFile(ctx, f, extract.History, transform.NewCLIHistory(info, overlap))
+		return h.textFile(ctx, f, extract.History, transform.NewCLIHistory(info, h.overlap))
 	case extract.PermissionYAML:
 		return h.textFile(ctx, f, extract.Document, transform.NewPermissionYAML(info))
 	case extract.ToolPermissionsJSON:
@@ -127,9 +123,9 @@ func (h *home) file(ctx context.Context, f *extract.File, overlap *transform.Ove
 	return h.failed
 }
 
-func (h *home) database(ctx context.Context, f *extract.File, overlap *transform.Overlap, spool *spool) error {
+func (h *home) database(ctx context.Context, f *extract.File, spool *spool) error {
 	source := extract.NewSessionsDB(&h.job.Home, f, h.sourceOptions())
-	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open, Overlap: overlap}
+	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open, Overlap: h.overlap}
 	if err := h.drain(tables.Tables(ctx, h.watched(f, source.Records(ctx)))); err != nil {
 		return err
 	}

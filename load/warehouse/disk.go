@@ -41,13 +41,13 @@ func (d disk) mkdir(path string) error {
 	if err == nil {
 		err = os.Chmod(path, 0o700)
 	}
-	return outputError("create directory", path, err)
+	return OutputError("create directory", path, err)
 }
 
 // rename moves a file or directory within the warehouse.
 func (d disk) rename(from, to string) error {
 	d.step("rename", to)
-	return outputError("move into place", to, os.Rename(from, to))
+	return OutputError("move into place", to, os.Rename(from, to))
 }
 
 // removeAll removes a tree, one entry at a time from the leaves up.
@@ -57,12 +57,12 @@ func (d disk) removeAll(path string) error {
 		return nil
 	}
 	if err != nil {
-		return outputError("remove", path, err)
+		return OutputError("remove", path, err)
 	}
 	if info.IsDir() {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return outputError("remove", path, err)
+			return OutputError("remove", path, err)
 		}
 		for _, e := range entries {
 			if err := d.removeAll(filepath.Join(path, e.Name())); err != nil {
@@ -71,7 +71,7 @@ func (d disk) removeAll(path string) error {
 		}
 	}
 	d.step("remove", path)
-	return outputError("remove", path, os.Remove(path))
+	return OutputError("remove", path, os.Remove(path))
 }
 
 // write makes a durable file, 0600 whatever the umask.
@@ -79,7 +79,7 @@ func (d disk) write(path string, body []byte) error {
 	d.step("write", path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return outputError("write", path, err)
+		return OutputError("write", path, err)
 	}
 	err = f.Chmod(0o600)
 	if err == nil {
@@ -88,7 +88,7 @@ func (d disk) write(path string, body []byte) error {
 	if err == nil && !d.volatile {
 		err = f.Sync()
 	}
-	return outputError("write", path, errors.Join(err, f.Close()))
+	return OutputError("write", path, errors.Join(err, f.Close()))
 }
 
 // writeJSON makes or replaces a durable file at once, by way of tmp.
@@ -114,17 +114,19 @@ func (d disk) sync(path string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return outputError("sync", path, err)
+		return OutputError("sync", path, err)
 	}
 	err = f.Sync()
 	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) {
 		err = nil // no such thing for a directory opened to read, or on this file system
 	}
-	return outputError("sync", path, errors.Join(err, f.Close()))
+	return OutputError("sync", path, errors.Join(err, f.Close()))
 }
 
-// outputError names the path, once, and says what can be done.
-func outputError(op, path string, err error) error {
+// OutputError is err, which is the disk's of the warehouse, as an error of kind
+// fault.Output: it names the path, once, and says what can be done. It is nil
+// without err, and err where that is a fault already.
+func OutputError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}

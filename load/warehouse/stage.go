@@ -57,7 +57,7 @@ func (w *Warehouse) Stage(homeID string) (*Stage, error) {
 		err = os.Chmod(dir, 0o700)
 	}
 	if err != nil {
-		return nil, outputError("stage home", w.Scratch(), err)
+		return nil, OutputError("stage home", w.Scratch(), err)
 	}
 	return &Stage{w: w, home: homeID, dir: dir}, nil
 }
@@ -73,7 +73,7 @@ func (s *Stage) Abort() error {
 		return nil
 	}
 	s.done = true
-	return outputError("abort home", s.dir, os.RemoveAll(s.dir))
+	return OutputError("abort home", s.dir, os.RemoveAll(s.dir))
 }
 
 // Commit puts the staged files in the place of the home's earlier ones. m.Files
@@ -149,7 +149,7 @@ func (s *Stage) seal(files []parquet.File) error {
 	var dirs []string
 	err := filepath.WalkDir(s.dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return outputError("read stage", name, err)
+			return OutputError("read stage", name, err)
 		}
 		rel, err := filepath.Rel(s.dir, name)
 		if err != nil {
@@ -167,7 +167,7 @@ func (s *Stage) seal(files []parquet.File) error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			return outputError("read stage", name, err)
+			return OutputError("read stage", name, err)
 		}
 		f, ok := left[rel]
 		if !ok || !info.Mode().IsRegular() || info.Size() != f.Bytes {
@@ -175,7 +175,7 @@ func (s *Stage) seal(files []parquet.File) error {
 		}
 		delete(left, rel)
 		if err := os.Chmod(name, 0o600); err != nil {
-			return outputError("make private", name, err)
+			return OutputError("make private", name, err)
 		}
 		return s.w.disk.sync(name)
 	})
@@ -187,7 +187,7 @@ func (s *Stage) seal(files []parquet.File) error {
 	}
 	for _, dir := range dirs {
 		if err := os.Chmod(dir, 0o700); err != nil {
-			return outputError("make private", dir, err)
+			return OutputError("make private", dir, err)
 		}
 		if err := s.w.disk.sync(dir); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (w *Warehouse) rollForward(home string, resumed bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		// The manifest is in homes/: all but the removal is done.
 	default:
-		return outputError("complete commit", name, err)
+		return OutputError("complete commit", name, err)
 	}
 	if err := w.disk.removeAll(from); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (w *Warehouse) swap(home, from string, manifest []byte, resumed bool) error
 				return err
 			}
 		case !errors.Is(err, fs.ErrNotExist):
-			return outputError("complete commit", staged, err)
+			return OutputError("complete commit", staged, err)
 		case files[table]:
 			// Moved before a crash.
 		default:
@@ -298,7 +298,7 @@ func (w *Warehouse) swap(home, from string, manifest []byte, resumed bool) error
 func (w *Warehouse) tableDirs(also map[string]bool) ([]string, error) {
 	entries, err := os.ReadDir(w.path(parquetDir))
 	if err != nil {
-		return nil, outputError("read", w.path(parquetDir), err)
+		return nil, OutputError("read", w.path(parquetDir), err)
 	}
 	var tables []string
 	for _, e := range entries {

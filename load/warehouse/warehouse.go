@@ -62,7 +62,7 @@ func Open(dir string) (*Warehouse, error) { return open(dir, disk{}) }
 func open(dir string, d disk) (*Warehouse, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, outputError("open warehouse", dir, err)
+		return nil, OutputError("open warehouse", dir, err)
 	}
 	w := &Warehouse{dir: dir, disk: d}
 	// Nothing is written before it is clear that the directory is ours.
@@ -87,7 +87,7 @@ func open(dir string, d disk) (*Warehouse, error) {
 		err = os.Chmod(lock.Path(), 0o600)
 	}
 	if err != nil {
-		return nil, outputError("lock warehouse", lock.Path(), err)
+		return nil, OutputError("lock warehouse", lock.Path(), err)
 	}
 	if !ok {
 		return nil, &fault.Error{
@@ -109,7 +109,7 @@ func open(dir string, d disk) (*Warehouse, error) {
 func OpenReadOnly(dir string) (*Warehouse, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, outputError("open warehouse", dir, err)
+		return nil, OutputError("open warehouse", dir, err)
 	}
 	w := &Warehouse{dir: dir}
 	fresh, err := w.check()
@@ -138,7 +138,7 @@ func (w *Warehouse) check() (fresh bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
 	case err != nil:
-		return false, outputError("open warehouse", w.dir, err)
+		return false, OutputError("open warehouse", w.dir, err)
 	case !info.IsDir():
 		return false, refuse(elsewhere, "it is a file")
 	}
@@ -146,7 +146,7 @@ func (w *Warehouse) check() (fresh bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := os.ReadDir(w.dir)
 		if err != nil {
-			return false, outputError("open warehouse", w.dir, err)
+			return false, OutputError("open warehouse", w.dir, err)
 		}
 		for _, e := range entries {
 			// What a kill in the middle of making it leaves.
@@ -157,7 +157,7 @@ func (w *Warehouse) check() (fresh bool, err error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, outputError("open warehouse", w.path(markerFile), err)
+		return false, OutputError("open warehouse", w.path(markerFile), err)
 	}
 	var m marker
 	switch err := json.Unmarshal(body, &m); {
@@ -187,7 +187,7 @@ func (w *Warehouse) makeDir() error {
 			return err // only the directory above the topmost may be closed to us for reading
 		}
 	}
-	return outputError("make private", w.dir, os.Chmod(w.dir, 0o700))
+	return OutputError("make private", w.dir, os.Chmod(w.dir, 0o700))
 }
 
 // prepare brings the directory, whose lock is held, into its resting state.
@@ -203,12 +203,12 @@ func (w *Warehouse) prepare() error {
 	}
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		return outputError("open warehouse", w.dir, err)
+		return OutputError("open warehouse", w.dir, err)
 	}
 	for _, e := range entries {
 		if scratchName.MatchString(e.Name()) { // its process is dead: the lock is ours
 			if err := os.RemoveAll(w.path(e.Name())); err != nil {
-				return outputError("remove old scratch", w.path(e.Name()), err)
+				return OutputError("remove old scratch", w.path(e.Name()), err)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (w *Warehouse) prepare() error {
 	}
 	pending, err := os.ReadDir(w.path(commitDir))
 	if err != nil {
-		return outputError("read", w.path(commitDir), err)
+		return OutputError("read", w.path(commitDir), err)
 	}
 	for _, e := range pending {
 		if err := validID(e.Name()); err != nil {
@@ -254,7 +254,7 @@ func (w *Warehouse) Close() error {
 		return nil
 	}
 	err := os.RemoveAll(w.Scratch())
-	return outputError("close warehouse", w.dir, errors.Join(err, w.lock.Close()))
+	return OutputError("close warehouse", w.dir, errors.Join(err, w.lock.Close()))
 }
 
 // Dir returns the absolute path of the warehouse.
@@ -317,7 +317,7 @@ func (w *Warehouse) RecordRun(id string, v any) error {
 	}
 	f, err := os.CreateTemp(w.Scratch(), "run-*")
 	if err != nil {
-		return outputError("record run", w.Scratch(), err)
+		return OutputError("record run", w.Scratch(), err)
 	}
 	f.Close()
 	return w.disk.writeJSON(w.path(runsDir, id+".json"), f.Name(), v)
@@ -343,7 +343,7 @@ func eachJSON(dir string, f func(path string, body []byte) error) error {
 		return nil
 	}
 	if err != nil {
-		return outputError("read", dir, err)
+		return OutputError("read", dir, err)
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".json" {
@@ -352,7 +352,7 @@ func eachJSON(dir string, f func(path string, body []byte) error) error {
 		path := filepath.Join(dir, e.Name())
 		body, err := os.ReadFile(path)
 		if err != nil {
-			return outputError("read", path, err)
+			return OutputError("read", path, err)
 		}
 		if err := f(path, body); err != nil {
 			return &fault.Error{Kind: fault.Output, Op: "read", Path: path, Err: err,

@@ -478,7 +478,7 @@ func TestOutputErrors(t *testing.T) {
 	}
 	wantOutput(t, "no runs directory", w.RecordRun("r", 1), filepath.Join(dir, runsDir, "r.json"))
 
-	full := outputError("write", "/x", &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC})
+	full := OutputError("write", "/x", &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC})
 	if hint := fault.HintOf(full); !strings.Contains(hint, "space") || strings.Count(full.Error(), "/x") != 1 {
 		t.Errorf("a full disk: %v (%s)", full, hint)
 	}
