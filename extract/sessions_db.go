@@ -277,8 +277,8 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 }
 
 // check is the hash and the integrity of the database, which are found out
-// beside the reading: each goes over the whole file, and neither needs the
-// other's core.
+// beside the reading: both go over the whole file, and reading keeps one core
+// busy.
 type check struct {
 	cancel   context.CancelFunc // ends it and waits
 	done     chan struct{}

@@ -17,6 +17,6 @@
 // the log; Recover about 20 bytes per b-tree page of the tables it is asked for,
 // about 50 per live row that the log inserted or changed, 150 per version
 // found, 56 per row that one transaction moves or changes, and 16 per live row of
-// tables without INTEGER PRIMARY KEY. Beside that there are a few pages and
-// one record, of MaxRecord bytes at most.
+// tables without INTEGER PRIMARY KEY. Beside that there are windows of 1 MiB
+// on the main file, a few pages and one record, of MaxRecord bytes at most.
 package sqlitefile

@@ -78,25 +78,65 @@ func decodeRecord(dst []Value, payload []byte, encoding int) (_ []Value, ok bool
 // decodePart is decodeRecord for the first values of a record of size bytes, of
 // which payload holds those at least.
 func decodePart(dst []Value, payload []byte, size, encoding, most int) (_ []Value, ok bool) {
-	h, at, ok := headerSize(payload)
+	h, ok := openHeader(payload, size)
 	if !ok {
 		return dst, false
 	}
-	body := h
-	for n := 0; at < h && n < most; n++ {
-		serial, width := varint(payload[at:h])
-		if width == 0 {
+	for n := 0; h.more() && n < most; n++ {
+		from := h.body
+		serial, ok := h.next()
+		if !ok || h.body > len(payload) {
 			return dst, false
 		}
-		at += width
-		length, ok := bodySize(serial)
-		if !ok || length > size-body || body+length > len(payload) {
-			return dst, false
-		}
-		dst = append(dst, decodeValue(serial, payload[body:body+length], encoding))
-		body += length
+		dst = append(dst, decodeValue(serial, payload[from:h.body], encoding))
 	}
 	return dst, true
+}
+
+// prefix returns how many bytes of a record of size bytes hold its first most
+// values, 0 when its header is not whole in payload or not sound so far.
+func prefix(payload []byte, size, most int) int {
+	h, ok := openHeader(payload, size)
+	for n := 0; ok && h.more() && n < most; n++ {
+		_, ok = h.next()
+	}
+	if !ok {
+		return 0
+	}
+	return h.body
+}
+
+// header walks over the header of a record.
+type header struct {
+	types []byte // serial types that are left
+	body  int    // where the next value begins
+	size  int    // of the record
+}
+
+func openHeader(payload []byte, size int) (header, bool) {
+	h, at, ok := headerSize(payload)
+	if !ok {
+		return header{}, false
+	}
+	return header{payload[at:h], h, size}, true
+}
+
+func (h *header) more() bool { return len(h.types) > 0 }
+
+// next takes the next serial type and steps over its value, which is inside
+// the record.
+func (h *header) next() (serial uint64, ok bool) {
+	serial, width := varint(h.types)
+	if width == 0 {
+		return 0, false
+	}
+	length, ok := bodySize(serial)
+	if !ok || length > h.size-h.body {
+		return 0, false
+	}
+	h.types = h.types[width:]
+	h.body += length
+	return serial, true
 }
 
 func decodeValue(serial uint64, b []byte, encoding int) Value {

@@ -1,9 +1,12 @@
 package sqlitefile
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
+	"sort"
 
 	"gander/extract/internal/sqlitero"
 )
@@ -34,7 +37,6 @@ type Rows struct {
 // level is a page on the way from the root, and the keys that belong below it.
 type level struct {
 	page      []byte
-	no        uint32
 	head      btree
 	child     int // the one that is being read; head.cells stands for the last
 	low, high int64
@@ -141,16 +143,9 @@ func (r *Rows) find(id int64) bool {
 	if r.next < len(r.cells) && r.cells[r.next].rowID == id {
 		return true
 	}
-	low, high := 0, len(r.cells)
-	for low < high {
-		if mid := (low + high) / 2; r.cells[mid].rowID < id {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	r.next = low
-	return low < len(r.cells) && r.cells[low].rowID == id
+	var found bool
+	r.next, found = slices.BinarySearchFunc(r.cells, id, func(c cell, id int64) int { return cmp.Compare(c.rowID, id) })
+	return found
 }
 
 // read returns the selected values of a cell's row; they are valid until the
@@ -159,7 +154,7 @@ func (r *Rows) read(c *cell) (_ []Value, ok bool) {
 	s := r.s
 	record := c.local
 	if c.size > len(c.local) {
-		need := r.reach(c)
+		need := prefix(c.local, c.size, r.most)
 		if need == 0 {
 			return nil, false
 		}
@@ -189,33 +184,12 @@ func (r *Rows) read(c *cell) (_ []Value, ok bool) {
 	return r.values, true
 }
 
-// reach returns how many bytes of a record hold the values that are looked
-// at, 0 when its header cannot be made out in the page.
-func (r *Rows) reach(c *cell) int {
-	h, at, ok := headerSize(c.local)
-	if !ok {
-		return 0
-	}
-	body := h
-	for n := 0; at < h && n < r.most; n++ {
-		serial, width := varint(c.local[at:h])
-		size, ok := bodySize(serial)
-		if width == 0 || !ok || size > c.size-body {
-			return 0
-		}
-		at += width
-		body += size
-	}
-	return body
-}
-
 // seek goes to the leaf where a rowid belongs.
 func (r *Rows) seek(id int64) bool {
 	r.path = r.path[:0]
 	low, high, no := int64(math.MinInt64), int64(math.MaxInt64), r.t.Root
 	for range maxDepth {
-		kind := r.load(no, low, high)
-		switch kind {
+		switch r.load(no, low, high) {
 		case tableLeaf:
 			return true
 		case tableInterior:
@@ -223,15 +197,7 @@ func (r *Rows) seek(id int64) bool {
 			return false
 		}
 		l := &r.path[len(r.path)-1]
-		from, to := 0, l.head.cells
-		for from < to {
-			if mid := (from + to) / 2; r.key(l, mid) < id {
-				from = mid + 1
-			} else {
-				to = mid
-			}
-		}
-		l.child = from
+		l.child = sort.Search(l.head.cells, func(i int) bool { return r.key(l, i) >= id })
 		no, low, high = r.child(l)
 	}
 	return false
@@ -328,7 +294,7 @@ func (r *Rows) load(no uint32, low, high int64) (kind byte) {
 			r.path = append(r.path, level{})
 		}
 		l := &r.path[n]
-		*l = level{page: append(l.page[:0], view...), no: no, head: head, low: low, high: high}
+		*l = level{page: append(l.page[:0], view...), head: head, low: low, high: high}
 		for i := range head.cells {
 			at := head.pointer(l.page, i, usable)
 			if at == 0 || at > usable-5 {

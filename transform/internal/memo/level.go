@@ -18,8 +18,10 @@ func (l *level) room() int {
 	if l.pages == nil {
 		return 0
 	}
-	return int(l.count()) * slotsPerPage / 4 * 3
+	return roomOf(l.bits)
 }
+
+func roomOf(bits uint8) int { return slotsPerPage / 4 * 3 << bits }
 
 func (l *level) get(k Key) (Value, bool, error) {
 	if l.pages == nil {
@@ -72,7 +74,7 @@ func (l *level) reserve(more int, newPages func(count uint64) (pages, error)) er
 		return nil
 	}
 	next := level{bits: l.bits}
-	for l.records+more > int(next.count())*slotsPerPage/4*3 {
+	for l.records+more > roomOf(next.bits) {
 		next.bits++
 	}
 	var err error
@@ -89,14 +91,7 @@ func (l *level) reserve(more int, newPages func(count uint64) (pages, error)) er
 
 // each passes on every record, page by page.
 func (l *level) each(visit func(Key, Value) error) error {
-	if l.pages == nil {
-		return nil
-	}
-	for i := range l.count() {
-		p, err := l.pages.page(i)
-		if err != nil {
-			return err
-		}
+	return l.eachPage(func(_ uint64, p *page) error {
 		for n := range slotsPerPage {
 			if s := p.slot(n); s.key() != (Key{}) {
 				if err := visit(s.key(), s.value()); err != nil {
@@ -104,12 +99,21 @@ func (l *level) each(visit func(Key, Value) error) error {
 				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // empty takes all records out and keeps the pages.
 func (l *level) empty() error {
+	l.records = 0
+	return l.eachPage(func(i uint64, p *page) error {
+		clear(p[:])
+		l.pages.changed(i)
+		return nil
+	})
+}
+
+func (l *level) eachPage(visit func(uint64, *page) error) error {
 	if l.pages == nil {
 		return nil
 	}
@@ -118,10 +122,10 @@ func (l *level) empty() error {
 		if err != nil {
 			return err
 		}
-		clear(p[:])
-		l.pages.changed(i)
+		if err := visit(i, p); err != nil {
+			return err
+		}
 	}
-	l.records = 0
 	return nil
 }
 
