@@ -42,7 +42,8 @@ func (k Kind) Arrow() arrow.DataType {
 	case Time:
 		return &arrow.TimestampType{Unit: arrow.Microsecond}
 	case IntList:
-		return arrow.ListOf(arrow.PrimitiveTypes.Int32)
+		// "element" is what Parquet calls it, here and in the schema that files store.
+		return arrow.ListOfField(arrow.Field{Name: "element", Type: arrow.PrimitiveTypes.Int32, Nullable: true})
 	}
 	panic(fmt.Sprintf("schemas: unknown kind %d", k))
 }

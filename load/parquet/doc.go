@@ -21,14 +21,16 @@
 //
 // # Memory
 //
-// A Writer holds the rows of unfinished row groups as the Arrow batches they
-// came in, and encodes a group column by column, straight to the file. It holds
-// at most
+// A Writer encodes and compresses rows as they come. The pages of an unfinished
+// row group stay in memory, since a file holds one column after the other. It
+// holds at most
 //
-//   - Options.Budget of data over all tables, and beyond it one batch per table:
-//     a batch stays whole until its last row is on disk;
-//   - while a group is encoded, about five times its largest page, and the
-//     compressed pages of one dictionary column.
+//   - the compressed pages of Options.Budget of data over all tables, in
+//     buffers that double as they grow;
+//   - of each column, up to three pages at work: the one being filled, the last one whole
+//     and the last one compressed;
+//   - about five times a value that is larger than a page, until its row group
+//     ends.
 //
 // A text of 100 MB therefore takes about 0.5 GB while it is written.
 // The footer of a file grows by some 3 KB a row group.

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	pq "github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"gander/schemas"
@@ -84,7 +88,7 @@ func properties(t *schemas.Table, mem memory.Allocator) *pq.WriterProperties {
 }
 
 // newFile starts a Parquet file of t on sink, with its documentation.
-func newFile(t *schemas.Table, sink io.Writer, mem memory.Allocator) (*pqarrow.FileWriter, error) {
+func newFile(t *schemas.Table, sink io.Writer, mem memory.Allocator) (*file.Writer, error) {
 	type column struct {
 		Name    string `json:"name"`
 		Type    string `json:"type"`
@@ -100,12 +104,27 @@ func newFile(t *schemas.Table, sink io.Writer, mem memory.Allocator) (*pqarrow.F
 	if err := enc.Encode(doc); err != nil {
 		return nil, err
 	}
-	fw, err := pqarrow.NewFileWriter(t.Arrow(), sink, properties(t, mem),
-		pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(mem), pqarrow.WithStoreSchema()))
+	props := properties(t, mem)
+	schema, err := pqarrow.ToParquet(t.Arrow(), props, arrowProps)
 	if err != nil {
 		return nil, err
 	}
-	return fw, fw.AppendKeyValueMetadata(MetaColumns, strings.TrimSpace(columns.String()))
+	table := t.Arrow().Metadata()
+	meta := metadata.NewKeyValueMetadata()
+	for i, key := range table.Keys() {
+		if err := meta.Append(key, table.Values()[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, kv := range [][2]string{
+		{"ARROW:schema", base64.StdEncoding.EncodeToString(flight.SerializeSchema(t.Arrow(), mem))},
+		{MetaColumns, strings.TrimSpace(columns.String())},
+	} {
+		if err := meta.Append(kv[0], kv[1]); err != nil {
+			return nil, err
+		}
+	}
+	return file.NewParquetWriterWithError(sink, schema.Root(), file.WithWriterProps(props), file.WithWriteMetadata(meta))
 }
 
 // EmptyFile is the name of the file that WriteEmpty writes.

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"gander/schemas"
 	"gander/schemas/fault"
@@ -36,8 +36,8 @@ const DefaultBudget = GroupBytes + GroupBytes/2
 
 // Options of a Writer. The zero value is the default.
 type Options struct {
-	// Budget caps the rows held in memory over all tables, in bytes as counted
-	// for GroupBytes; DefaultBudget when 0.
+	// Budget caps the rows of unfinished row groups over all tables, in bytes as
+	// counted for GroupBytes; DefaultBudget when 0.
 	Budget int64
 	// Mem allocates the encoding buffers; memory.DefaultAllocator when nil.
 	Mem memory.Allocator
@@ -79,10 +79,9 @@ func NewWriter(dir string, opts Options) *Writer {
 var errDone = &fault.Error{Kind: fault.Internal, Op: "write parquet", Err: errors.New("the writer is closed")}
 
 // Write appends the rows of a batch to the file of its table (schemas.NameOf).
-// The caller keeps and releases the batch; its memory may be held until the row
-// group that it went to is full. A batch of another table than those of
-// schemas.Tables, or of another shape, is refused. After an error the Writer
-// can only be aborted.
+// The caller keeps and releases the batch; nothing of it is held when Write
+// returns. A batch of another table than those of schemas.Tables, or of another
+// shape, is refused. After an error the Writer can only be aborted.
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err
@@ -103,7 +102,12 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 			size += w.sizes[end]
 			end++
 		}
-		t.group = append(t.group, rec.NewSlice(at, end))
+		slice := rec.NewSlice(at, end)
+		err := t.encode(slice)
+		slice.Release()
+		if err != nil {
+			return err
+		}
 		t.groupRows += end - at
 		t.groupBytes += size
 		w.held += size
@@ -206,10 +210,10 @@ type tableFile struct {
 	path   string
 	f      *os.File
 	out    *sink
-	fw     *pqarrow.FileWriter
+	fw     *file.Writer
 	rows   int64 // in finished groups
 
-	group      []arrow.RecordBatch
+	group      *group // nil between two
 	groupRows  int64
 	groupBytes int64
 }
@@ -229,23 +233,25 @@ func (t *tableFile) open(mem memory.Allocator) error {
 	return t.wrap(err)
 }
 
-func (t *tableFile) flush() error {
-	if t.groupRows == 0 {
-		return nil
+// encode adds the rows of rec to the row group.
+func (t *tableFile) encode(rec arrow.RecordBatch) (err error) {
+	if t.group == nil {
+		if t.group, err = newGroup(t.fw); err != nil {
+			return t.wrap(err)
+		}
 	}
-	defer t.drop()
-	tbl := array.NewTableFromRecords(t.schema, t.group)
-	defer tbl.Release()
-	t.rows += t.groupRows
-	return t.wrap(t.fw.WriteTable(tbl, t.groupRows))
+	return t.wrap(t.group.write(rec))
 }
 
-// drop forgets the group.
-func (t *tableFile) drop() {
-	for _, rec := range t.group {
-		rec.Release()
+// flush writes the row group to the file.
+func (t *tableFile) flush() error {
+	if t.group == nil {
+		return nil
 	}
+	err := t.group.Close()
+	t.rows += t.groupRows
 	t.group, t.groupRows, t.groupBytes = nil, 0, 0
+	return t.wrap(err)
 }
 
 func (t *tableFile) finish() (File, error) {
@@ -272,7 +278,6 @@ func (t *tableFile) finish() (File, error) {
 }
 
 func (t *tableFile) abort() {
-	t.drop()
 	if t.fw != nil {
 		t.out.w.Reset(io.Discard) // Close is for the encoder's buffers only
 		t.fw.Close()

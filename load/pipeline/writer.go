@@ -10,7 +10,7 @@ import (
 
 // ahead is how many batches may wait for the writer: encoding and compressing
 // take about as long as everything before them, and so have a core of their own.
-const ahead = 4
+const ahead = 8
 
 // writer passes batches to Parquet on a goroutine of its own, in order. Its
 // methods are for one goroutine.

@@ -20,7 +20,7 @@ import (
 // Caps of a batch. A batch is closed by the row that reaches either.
 const (
 	MaxRows  = 8192
-	MaxBytes = 8 << 20
+	MaxBytes = 1 << 20
 )
 
 // Yield passes a finished batch on. It returns false when the consumer wants
