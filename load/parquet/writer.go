@@ -170,8 +170,8 @@ func (w *Writer) flush(t *tableFile) error {
 	return t.flush()
 }
 
-// Close finishes every file, makes it durable and describes it, in the order of
-// schemas.Tables. On an error it aborts.
+// Close finishes every file and describes it, in the order of schemas.Tables;
+// who commits the files makes them durable. On an error it aborts.
 func (w *Writer) Close() ([]File, error) {
 	if w.err != nil {
 		err := w.err
@@ -261,11 +261,7 @@ func (t *tableFile) finish() (File, error) {
 	if err := t.wrap(t.fw.Close()); err != nil {
 		return File{}, err
 	}
-	err := t.out.w.Flush()
-	if err == nil {
-		err = t.f.Sync()
-	}
-	if err = errors.Join(err, t.f.Close()); err != nil {
+	if err := errors.Join(t.out.w.Flush(), t.f.Close()); err != nil {
 		return File{}, outputError("write file", t.path, err)
 	}
 	return File{

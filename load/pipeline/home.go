@@ -70,9 +70,15 @@ type home struct {
 	overlap *transform.Overlap
 }
 
-// Home reads one home and commits it. A home that cannot be committed leaves
-// the warehouse as it was.
-func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err error) {
+// finished is a home that is wholly written and waits for its commit.
+type finished struct {
+	result HomeResult
+	commit warehouse.Commit
+}
+
+// finish reads one home into a stage. A home that cannot be finished leaves
+// nothing behind.
+func (r *Runner) finish(ctx context.Context, job Job) (f finished, err error) {
 	defer func() {
 		// A bug in a parser must cost the home that shows it, not the others.
 		if p := recover(); p != nil {
@@ -81,9 +87,13 @@ func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err erro
 	}()
 	stage, err := r.Warehouse.Stage(job.Home.ID)
 	if err != nil {
-		return HomeResult{}, err
+		return finished{}, err
 	}
-	defer func() { err = errors.Join(err, stage.Abort()) }()
+	defer func() {
+		if f.commit.Stage == nil {
+			err = errors.Join(err, stage.Abort())
+		}
+	}()
 	h := &home{r: r, job: job, writer: newWriter(parquet.NewWriter(stage.Dir(), parquet.Options{})),
 		stores: map[extract.Store]*StoreResult{}, rows: map[string]int64{}}
 	defer h.writer.Abort()
@@ -94,23 +104,23 @@ func (r *Runner) Home(ctx context.Context, job Job) (result HomeResult, err erro
 	defer h.own.Release()
 
 	if err := h.read(ctx); err != nil {
-		return HomeResult{}, err
+		return finished{}, err
 	}
 	files, err := h.writer.Close()
 	if err != nil {
-		return HomeResult{}, err
+		return finished{}, err
 	}
 	if err := h.reconcile(files); err != nil {
-		return HomeResult{}, err
+		return finished{}, err
 	}
-	result = h.result()
+	result := h.result()
 	summary, err := json.Marshal(result)
 	if err != nil {
-		return HomeResult{}, err
+		return finished{}, err
 	}
-	return result, stage.Commit(warehouse.Manifest{
+	return finished{result, warehouse.Commit{Stage: stage, Manifest: warehouse.Manifest{
 		RunID: r.RunID, GanderVersion: r.Version, CommittedAt: r.now().UTC(), Files: files, Summary: summary,
-	})
+	}}}, nil
 }
 
 func panicError(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }

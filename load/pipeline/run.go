@@ -130,33 +130,45 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) (Summary, error) {
 	var mu sync.Mutex
 	sum := Summary{Rows: map[string]int64{}}
 	stores := map[extract.Store]*StoreResult{}
+	run := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
+	// ended counts a home, whose error is returned when it ends the run.
+	ended := func(job Job, result HomeResult, err error) error {
+		r.observe().Home(job.Home.ID, err)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			sum.Homes++
+			sum.Superseded += int64(len(job.Superseded))
+			sum.add(result, stores)
+			return nil
+		case run.Err() != nil || errors.Is(err, context.Canceled):
+			return err
+		case fault.KindOf(err) == fault.Output:
+			return err
+		}
+		sum.Failures = append(sum.Failures, Failure{job.Home.ID, err.Error(), fault.HintOf(err)})
+		return nil
+	}
+	commits := newCommitter(r.Warehouse)
 	for _, job := range jobs {
 		group.Go(func() error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			result, err := r.Home(ctx, job)
-			r.observe().Home(job.Home.ID, err)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil:
-				sum.Homes++
-				sum.Superseded += int64(len(job.Superseded))
-				sum.add(result, stores)
-				return nil
-			case ctx.Err() != nil || errors.Is(err, context.Canceled):
-				return err
-			case fault.KindOf(err) == fault.Output:
-				return err
+			f, err := r.finish(ctx, job)
+			if err != nil {
+				return ended(job, f.result, err)
 			}
-			sum.Failures = append(sum.Failures, Failure{job.Home.ID, err.Error(), fault.HintOf(err)})
-			return nil
+			return commits.add(f, func(err error) error { return ended(job, f.result, err) })
 		})
 	}
 	err := group.Wait()
+	if failed := commits.close(); err == nil {
+		err = failed
+	}
 	for _, store := range extract.Stores() {
 		if s := stores[store]; s != nil {
 			sum.Stores = append(sum.Stores, *s)

@@ -1,9 +1,11 @@
 package warehouse
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,6 +176,69 @@ func TestCrashAnywhere(t *testing.T) {
 				t.Error("no crash after the commit point was tried")
 			}
 		})
+	}
+}
+
+// of is the part of a content that is a home's.
+func of(content map[string]string, home string) map[string]string {
+	part := map[string]string{}
+	for name, body := range content {
+		if strings.Contains(name, "home_id="+home+"/") || name == "homes/"+home+".json" {
+			part[name] = body
+		}
+	}
+	return part
+}
+
+// A crash before any change of a commit of two homes leaves each, after the
+// next Open, wholly its old version or wholly the new one.
+func TestCrashCommittingTwo(t *testing.T) {
+	template, before := setup(t, version(1, "events", "sessions", "issues"))
+	homes := []string{"home", "bystander"}
+	next := map[string]staged{"home": version(2, "events", "messages"), "bystander": version(3, "sessions")}
+	both := func(dir string, d disk) (at string, crashed bool) {
+		w := openVolatile(t, dir)
+		var commits []Commit
+		for _, home := range homes {
+			s, m := stage(t, w, home, next[home])
+			commits = append(commits, Commit{s, m})
+		}
+		w.disk = d
+		at, crashed = crashes(func() {
+			if err := errors.Join(w.Commit(commits...)...); err != nil {
+				t.Fatal(err)
+			}
+		})
+		die(w)
+		return at, crashed
+	}
+	dir := copied(t, template)
+	if _, crashed := both(dir, crashAt(1<<20)); crashed {
+		t.Fatal("the commit has too many steps")
+	}
+	after := content(t, dir)
+	states := map[string]int{}
+	for n := 0; ; n++ {
+		dir := copied(t, template)
+		at, crashed := both(dir, crashAt(n))
+		got, state := settled(t, dir), ""
+		for _, home := range homes {
+			switch {
+			case cmp.Equal(of(got, home), of(before, home)):
+				state += "old "
+			case cmp.Equal(of(got, home), of(after, home)):
+				state += "new "
+			default:
+				t.Fatalf("crash before %s: %s is neither: %v", at, home, of(got, home))
+			}
+		}
+		if states[state]++; !crashed {
+			break
+		}
+	}
+	// The homes pass the commit point one after the other.
+	if states["old old "] == 0 || states["new old "] == 0 || states["new new "] == 0 || states["old new "] != 0 {
+		t.Errorf("states after a crash: %v", states)
 	}
 }
 

@@ -21,7 +21,8 @@
 // what is left of .commit/<id> is removed. Every step may be done again, so
 // that Open completes whatever a crash left in .commit. After Open a home is
 // wholly its old version or wholly its new one, and a crash during Open is
-// mended by the next.
+// mended by the next. Homes that are committed together wait for the disk
+// together: each directory that they share is made durable once.
 //
 // While a home rolls forward, parquet/ holds a mixture of its two versions.
 // Readers that cannot bear it read gander.duckdb, or hold the lock by Open.

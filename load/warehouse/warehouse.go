@@ -229,12 +229,15 @@ func (w *Warehouse) prepare() error {
 	if err != nil {
 		return OutputError("read", w.path(commitDir), err)
 	}
-	for _, e := range pending {
-		if err := validID(e.Name()); err != nil {
-			return &fault.Error{Kind: fault.Output, Op: "complete commit", Path: w.path(commitDir, e.Name()), Err: err,
+	homes := make([]string, len(pending))
+	for i, e := range pending {
+		if homes[i] = e.Name(); validID(homes[i]) != nil {
+			return &fault.Error{Kind: fault.Output, Op: "complete commit", Path: w.path(commitDir, e.Name()), Err: validID(homes[i]),
 				Hint: "gander did not write this: remove it."}
 		}
-		if err := w.rollForward(e.Name(), true); err != nil {
+	}
+	for _, err := range w.rollForward(homes, true) {
+		if err != nil {
 			return err
 		}
 	}

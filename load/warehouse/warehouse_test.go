@@ -425,6 +425,40 @@ func TestRuns(t *testing.T) {
 	wantOutput(t, "damaged record", err, damaged)
 }
 
+// Homes committed together: one that is not as described fails alone, of two
+// versions of a home the later stays.
+func TestCommitTogether(t *testing.T) {
+	dir := t.TempDir()
+	w := mustOpen(t, dir)
+	var commits []Commit
+	for _, c := range []struct {
+		home string
+		v    staged
+	}{{"a", version(1, "events")}, {"b", version(2, "events", "usage")}, {"c", version(3, "events")}, {"a", version(4, "sessions")}} {
+		s, m := stage(t, w, c.home, c.v)
+		commits = append(commits, Commit{s, m})
+	}
+	commits[1].Manifest.Files[1].Bytes++
+	for i, err := range w.Commit(commits...) {
+		if failed := i == 1; failed != (err != nil) || failed && fault.KindOf(err) != fault.Internal {
+			t.Errorf("commit %d: %v", i, err)
+		}
+	}
+	if err := commits[1].Stage.Abort(); err != nil {
+		t.Error(err)
+	}
+	got := content(t, dir)
+	if len(got) != 4 || got["parquet/sessions/home_id=a/data.parquet"] != version(4, "sessions")["sessions"] ||
+		got["parquet/events/home_id=c/data.parquet"] != version(3, "events")["events"] || got["homes/a.json"] == "" || got["homes/c.json"] == "" {
+		t.Errorf("content: %v", got)
+	}
+	for _, sub := range []string{w.Scratch(), filepath.Join(dir, commitDir)} {
+		if entries, err := os.ReadDir(sub); err != nil || len(entries) != 0 {
+			t.Errorf("%s holds %v, %v", sub, entries, err)
+		}
+	}
+}
+
 func TestConcurrentCommits(t *testing.T) {
 	dir := t.TempDir()
 	w := mustOpen(t, dir)
