@@ -181,6 +181,15 @@ type tableLoad struct {
 	bytes int64
 }
 
+// inserts returns the statements that load the files.
+func (l *tableLoad) inserts() []string {
+	var statements []string
+	for files := range slices.Chunk(l.files, filesAtOnce) {
+		statements = append(statements, insert(l.table, files))
+	}
+	return statements
+}
+
 // loadTables makes the tables of homes and fills them, the largest first.
 func loadTables(ctx context.Context, db *database, s *session, dir string, threads int) error {
 	var loads []tableLoad
@@ -215,10 +224,10 @@ func loadTables(ctx context.Context, db *database, s *session, dir string, threa
 				return err
 			}
 			for l := range queue {
-				for files := range slices.Chunk(l.files, filesAtOnce) {
-					if err := s.exec(ctx, insert(l.table, files)); err != nil {
-						return fmt.Errorf("table %s: %w", l.table.Name, err)
-					}
+				// In one transaction, or every chunk but the largest goes through
+				// the log of the database and leaves a row group that is not full.
+				if err := s.run(ctx, slices.Concat([]string{"BEGIN"}, l.inserts(), []string{"COMMIT"})...); err != nil {
+					return fmt.Errorf("table %s: %w", l.table.Name, err)
 				}
 			}
 			return nil

@@ -12,7 +12,7 @@ import (
 // small homes, those that are finished within a moment share them.
 const (
 	together = 64 // homes at most
-	moment   = 250 * time.Millisecond
+	moment   = time.Second
 )
 
 // committer commits homes on a goroutine of its own while others are read.

@@ -10,9 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"gander/load/parquet"
 	"gander/schemas"
@@ -25,9 +24,9 @@ type Commit struct {
 	Manifest Manifest
 }
 
-// sealing is how many stages are made durable at a time: the disk serves waits
-// that come together at once.
-const sealing = 8
+// waits is how many files and directories are waited for at a time: what a disk
+// is asked for together it does together.
+const waits = 64
 
 // Commit puts the staged files of each home in the place of its earlier ones,
 // and waits for the disk about as often as for a single home. Manifest.Files
@@ -46,20 +45,18 @@ func (w *Warehouse) Commit(commits ...Commit) []error {
 		seen[c.Stage.home] = true
 	}
 	errs := make([]error, len(commits))
-	var seal errgroup.Group
-	seal.SetLimit(sealing)
+	var prepared sync.WaitGroup
+	slots := make(chan struct{}, waits)
 	for i, c := range commits {
-		prepare := func() error {
-			errs[i] = c.Stage.prepare(c.Manifest)
-			return nil
-		}
 		if w.disk.before != nil {
-			prepare() // what watches the steps wants them one at a time
+			errs[i] = c.Stage.prepare(c.Manifest, w.disk.syncEach) // what watches the steps wants them one at a time
 			continue
 		}
-		seal.Go(prepare)
+		prepared.Go(func() {
+			errs[i] = c.Stage.prepare(c.Manifest, func(paths []string) error { return w.disk.syncTogether(paths, slots) })
+		})
 	}
-	seal.Wait()
+	prepared.Wait()
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,15 +98,16 @@ func (s *Stage) internal(err error) error {
 	return &fault.Error{Kind: fault.Internal, Op: "commit home", Home: s.home, Path: s.dir, Err: err}
 }
 
-// prepare makes the stage durable, with its manifest.
-func (s *Stage) prepare(m Manifest) error {
+// prepare makes the stage durable, with its manifest. sync waits for several
+// files or directories.
+func (s *Stage) prepare(m Manifest, sync func(paths []string) error) error {
 	if s.done {
 		return s.internal(errors.New("the stage is closed"))
 	}
 	if err := s.w.writable("commit home"); err != nil {
 		return err
 	}
-	if err := s.seal(m.Files); err != nil {
+	if err := s.seal(m.Files, sync); err != nil {
 		return err
 	}
 	m.HomeID = s.home
@@ -144,7 +142,7 @@ func (w *Warehouse) enter(s *Stage) error {
 
 // seal makes the staged files durable and private, after checking that they are
 // the ones that files describes.
-func (s *Stage) seal(files []parquet.File) error {
+func (s *Stage) seal(files []parquet.File, sync func([]string) error) error {
 	left, tables := map[string]parquet.File{}, map[string]bool{".": true}
 	for _, f := range files {
 		if schemas.Lookup(f.Table) == nil || path.Dir(f.Path) != f.Table || filepath.Ext(f.Path) != ".parquet" {
@@ -155,7 +153,7 @@ func (s *Stage) seal(files []parquet.File) error {
 	if len(left) != len(files) {
 		return s.internal(errors.New("a file is described twice"))
 	}
-	var dirs []string
+	var found, dirs []string
 	err := filepath.WalkDir(s.dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return OutputError("read stage", name, err)
@@ -186,7 +184,8 @@ func (s *Stage) seal(files []parquet.File) error {
 		if err := os.Chmod(name, 0o600); err != nil {
 			return OutputError("make private", name, err)
 		}
-		return s.w.disk.sync(name)
+		found = append(found, name)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -198,11 +197,8 @@ func (s *Stage) seal(files []parquet.File) error {
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return OutputError("make private", dir, err)
 		}
-		if err := s.w.disk.sync(dir); err != nil {
-			return err
-		}
 	}
-	return nil
+	return sync(append(found, dirs...))
 }
 
 // rollForward moves what is in .commit of each home into place. It may be

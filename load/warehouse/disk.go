@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"gander/schemas/fault"
 )
 
@@ -121,6 +123,29 @@ func (d disk) sync(path string) error {
 		err = nil // no such thing for a directory opened to read, or on this file system
 	}
 	return OutputError("sync", path, errors.Join(err, f.Close()))
+}
+
+// syncEach makes several files or directories durable.
+func (d disk) syncEach(paths []string) error {
+	for _, path := range paths {
+		if err := d.sync(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncTogether is syncEach with all at a time that slots has room for.
+func (d disk) syncTogether(paths []string, slots chan struct{}) error {
+	var group errgroup.Group
+	for _, path := range paths {
+		slots <- struct{}{}
+		group.Go(func() error {
+			defer func() { <-slots }()
+			return d.sync(path)
+		})
+	}
+	return group.Wait()
 }
 
 // OutputError is err, which is the disk's of the warehouse, as an error of kind
