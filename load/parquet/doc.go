@@ -10,9 +10,10 @@
 //     value is never split, so a page holding a larger value is larger.
 //   - Times are TIMESTAMP(MICROS, isAdjustedToUTC=false), texts and JSON are
 //     plain UTF8, lists have the standard three levels. NULL and the empty text differ.
-//   - Texts that are long or never repeat have no dictionary; long ones have no
-//     statistics, NULL counts included. A minimum or maximum over maxStat bytes
-//     is left out, never cut: no text bloats the footer.
+//   - Texts that are long or never repeat have no dictionary, nor has any in a
+//     file of less than 1,024 rows and 1 MiB; long ones have no statistics, NULL
+//     counts included. A minimum or maximum over maxStat bytes is left out, never
+//     cut: no text bloats the footer.
 //   - The table's sentence and those of its columns are in the metadata of the
 //     file: "gander.table", "comment" and "gander.columns" (a JSON array of
 //     name, type and comment), and as field metadata in "ARROW:schema".
@@ -21,7 +22,8 @@
 //
 // # Memory
 //
-// A Writer encodes and compresses rows as they come. The pages of an unfinished
+// A Writer encodes and compresses rows as they come, but for the first of each
+// file (see above) which wait as the Arrow batches they came in. The pages of an unfinished
 // row group stay in memory, since a file holds one column after the other. It
 // holds at most
 //

@@ -62,7 +62,7 @@ func textsOf(c schemas.Column) texts {
 	return repeated
 }
 
-func properties(t *schemas.Table, mem memory.Allocator) *pq.WriterProperties {
+func properties(t *schemas.Table, dictionaries bool, mem memory.Allocator) *pq.WriterProperties {
 	opts := []pq.WriterProperty{
 		pq.WithAllocator(mem),
 		pq.WithCompression(compress.Codecs.Zstd),
@@ -82,13 +82,13 @@ func properties(t *schemas.Table, mem memory.Allocator) *pq.WriterProperties {
 			continue
 		}
 		class := textsOf(c)
-		opts = append(opts, pq.WithDictionaryFor(c.Name, class == repeated), pq.WithStatsFor(c.Name, class != long))
+		opts = append(opts, pq.WithDictionaryFor(c.Name, dictionaries && class == repeated), pq.WithStatsFor(c.Name, class != long))
 	}
 	return pq.NewWriterProperties(opts...)
 }
 
 // newFile starts a Parquet file of t on sink, with its documentation.
-func newFile(t *schemas.Table, sink io.Writer, mem memory.Allocator) (*file.Writer, error) {
+func newFile(t *schemas.Table, sink io.Writer, dictionaries bool, mem memory.Allocator) (*file.Writer, error) {
 	type column struct {
 		Name    string `json:"name"`
 		Type    string `json:"type"`
@@ -104,7 +104,7 @@ func newFile(t *schemas.Table, sink io.Writer, mem memory.Allocator) (*file.Writ
 	if err := enc.Encode(doc); err != nil {
 		return nil, err
 	}
-	props := properties(t, mem)
+	props := properties(t, dictionaries, mem)
 	schema, err := pqarrow.ToParquet(t.Arrow(), props, arrowProps)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ const EmptyFile = "empty.parquet"
 // alone; another is replaced at once, so that readers see either.
 func WriteEmpty(dir string, t *schemas.Table) error {
 	var want bytes.Buffer
-	fw, err := newFile(t, &want, memory.DefaultAllocator)
+	fw, err := newFile(t, &want, false, memory.DefaultAllocator)
 	if err == nil {
 		err = fw.Close()
 	}

@@ -79,8 +79,8 @@ func NewWriter(dir string, opts Options) *Writer {
 var errDone = &fault.Error{Kind: fault.Internal, Op: "write parquet", Err: errors.New("the writer is closed")}
 
 // Write appends the rows of a batch to the file of its table (schemas.NameOf).
-// The caller keeps and releases the batch; nothing of it is held when Write
-// returns. A batch of another table than those of schemas.Tables, or of another
+// The caller keeps and releases the batch; its memory may be held until the
+// file has fewRows, or Close. A batch of another table than those of schemas.Tables, or of another
 // shape, is refused. After an error the Writer can only be aborted.
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
@@ -102,20 +102,17 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 			size += w.sizes[end]
 			end++
 		}
-		slice := rec.NewSlice(at, end)
-		err := t.encode(slice)
-		slice.Release()
-		if err != nil {
-			return err
-		}
 		t.groupRows += end - at
 		t.groupBytes += size
 		w.held += size
+		err := t.add(rec.NewSlice(at, end))
 		at = end
 
-		if full(t.groupRows, t.groupBytes) {
+		switch {
+		case err != nil:
+		case full(t.groupRows, t.groupBytes):
 			err = w.flush(t)
-		} else if w.held > w.opts.Budget {
+		case w.held > w.opts.Budget:
 			err = w.flush(w.largest())
 		}
 		if err != nil {
@@ -136,7 +133,7 @@ func (w *Writer) table(rec arrow.RecordBatch) (*tableFile, error) {
 		if decl == nil {
 			return nil, &fault.Error{Kind: fault.Internal, Op: "write parquet", Err: errors.New("no written table is named " + name)}
 		}
-		t = &tableFile{decl: decl, schema: decl.Arrow(), path: filepath.Join(w.dir, name, DataFile)}
+		t = &tableFile{decl: decl, schema: decl.Arrow(), path: filepath.Join(w.dir, name, DataFile), mem: w.opts.Mem}
 	}
 	if !rec.Schema().Equal(t.schema) {
 		return nil, &fault.Error{Kind: fault.Internal, Op: "write parquet", Path: t.path, Err: errors.New("the batch has not the declared columns of " + name)}
@@ -144,12 +141,7 @@ func (w *Writer) table(rec arrow.RecordBatch) (*tableFile, error) {
 	if rec.NumRows() == 0 {
 		return nil, nil
 	}
-	if t.f == nil {
-		w.tables[name] = t // also when open fails half-way, for Abort
-		if err := t.open(w.opts.Mem); err != nil {
-			return nil, err
-		}
-	}
+	w.tables[name] = t // also when open fails half-way, for Abort
 	return t, nil
 }
 
@@ -203,11 +195,21 @@ func (w *Writer) Abort() {
 	w.tables, w.err = nil, errDone
 }
 
+// fewRows and fewBytes, as counted for GroupBytes, are what a file holds that is
+// written as a whole: without dictionaries, each of which is one more page to
+// make and to read.
+const (
+	fewRows  = 1024
+	fewBytes = 1 << 20
+)
+
 // tableFile is one table's file and the row group that is being filled.
 type tableFile struct {
 	decl   *schemas.Table
 	schema *arrow.Schema
 	path   string
+	mem    memory.Allocator
+	first  []arrow.RecordBatch // rows of a file that is not begun yet
 	f      *os.File
 	out    *sink
 	fw     *file.Writer
@@ -218,7 +220,43 @@ type tableFile struct {
 	groupBytes int64
 }
 
-func (t *tableFile) open(mem memory.Allocator) error {
+// add adds the rows of rec, which it releases, to the row group. They are
+// counted already.
+func (t *tableFile) add(rec arrow.RecordBatch) error {
+	if t.f == nil {
+		t.first = append(t.first, rec)
+		if t.groupRows < fewRows && t.groupBytes < fewBytes {
+			return nil
+		}
+		return t.begin(true)
+	}
+	defer rec.Release()
+	return t.encode(rec)
+}
+
+// begin makes the file and encodes the rows that waited for it.
+func (t *tableFile) begin(dictionaries bool) error {
+	if err := t.open(dictionaries); err != nil {
+		return err
+	}
+	defer t.drop()
+	for _, rec := range t.first {
+		if err := t.encode(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop forgets the rows that wait.
+func (t *tableFile) drop() {
+	for _, rec := range t.first {
+		rec.Release()
+	}
+	t.first = nil
+}
+
+func (t *tableFile) open(dictionaries bool) error {
 	dir := filepath.Dir(t.path)
 	if err := mkdir(dir); err != nil {
 		return outputError("create directory", dir, err)
@@ -228,8 +266,8 @@ func (t *tableFile) open(mem memory.Allocator) error {
 		return outputError("create file", t.path, err)
 	}
 	t.f = f
-	t.out = &sink{w: bufio.NewWriterSize(f, 64<<10), hash: sha256.New()}
-	t.fw, err = newFile(t.decl, t.out, mem)
+	t.out = &sink{w: bufio.NewWriterSize(f, 8<<10), hash: sha256.New()}
+	t.fw, err = newFile(t.decl, t.out, dictionaries, t.mem)
 	return t.wrap(err)
 }
 
@@ -245,6 +283,11 @@ func (t *tableFile) encode(rec arrow.RecordBatch) (err error) {
 
 // flush writes the row group to the file.
 func (t *tableFile) flush() error {
+	if t.f == nil {
+		if err := t.begin(true); err != nil {
+			return err
+		}
+	}
 	if t.group == nil {
 		return nil
 	}
@@ -255,6 +298,11 @@ func (t *tableFile) flush() error {
 }
 
 func (t *tableFile) finish() (File, error) {
+	if t.f == nil {
+		if err := t.begin(false); err != nil {
+			return File{}, err
+		}
+	}
 	if err := t.flush(); err != nil {
 		return File{}, err
 	}
@@ -274,6 +322,7 @@ func (t *tableFile) finish() (File, error) {
 }
 
 func (t *tableFile) abort() {
+	t.drop()
 	if t.fw != nil {
 		t.out.w.Reset(io.Discard) // Close is for the encoder's buffers only
 		t.fw.Close()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -494,10 +495,7 @@ func TestStatisticsAndDictionaries(t *testing.T) {
 		{"project_path", true, "", "", 1}, // too long for the footer
 	} {
 		md := pf.Metadata().RowGroups[0].Columns[schemas.Events.Index(tc.column)].MetaData
-		dict := false
-		for _, e := range md.Encoding {
-			dict = dict || e.String() == "RLE_DICTIONARY" || e.String() == "PLAIN_DICTIONARY"
-		}
+		dict := dictionary(t, path, schemas.Events.Index(tc.column))
 		st := md.Statistics
 		if dict != tc.dict || string(st.MinValue) != tc.min || string(st.MaxValue) != tc.max || st.NullCount != tc.nulls {
 			t.Errorf("%s: dictionary %v, min %.20q, max %.20q, nulls %d; want %+v", tc.column, dict, st.MinValue, st.MaxValue, st.NullCount, tc)
@@ -515,6 +513,58 @@ func TestStatisticsAndDictionaries(t *testing.T) {
 	}
 	if n := len(body); n > 200_000 {
 		t.Errorf("the file has %d bytes: a text is stored in metadata", n)
+	}
+}
+
+// dictionary tells whether a column of a file has one.
+func dictionary(t *testing.T, path string, column int) bool {
+	t.Helper()
+	for _, e := range meta(t, path).Metadata().RowGroups[0].Columns[column].MetaData.Encoding {
+		if e.String() == "RLE_DICTIONARY" || e.String() == "PLAIN_DICTIONARY" {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFewRows(t *testing.T) {
+	fixed := 0 // bytes of a row of NULLs
+	for _, c := range schemas.Issues.Columns {
+		if c.Kind == schemas.Int {
+			fixed += 8
+		} else {
+			fixed += 4
+		}
+	}
+	for _, tc := range []struct {
+		rows, bytes int
+		dict        bool
+	}{
+		{fewRows - 1, 0, false},
+		{fewRows, 0, true},
+		{fewRows + 1, 0, true},
+		{2, fewBytes - 1, false},
+		{2, fewBytes, true},
+	} {
+		rows := make([]row, tc.rows)
+		for i := range rows {
+			rows[i] = row{"code": "bad_json"}
+		}
+		if tc.bytes > 0 {
+			rows[1]["raw"] = strings.Repeat("x", tc.bytes-2*fixed-2*len("bad_json"))
+		}
+		dir := t.TempDir()
+		w := NewWriter(dir, Options{})
+		for cut := range slices.Chunk(rows, 100) { // several batches wait
+			write(t, memory.DefaultAllocator, w, schemas.Issues, cut...)
+		}
+		path := filepath.Join(dir, closed(t, w)[0].Path)
+		if got := dictionary(t, path, schemas.Issues.Index("code")); got != tc.dict {
+			t.Errorf("%d rows, %d bytes: dictionary %v, want %v", tc.rows, tc.bytes, got, tc.dict)
+		}
+		if diff := cmp.Diff(rows, readGo(t, path, schemas.Issues)); diff != "" {
+			t.Errorf("%d rows, %d bytes (-want +got):\n%s", tc.rows, tc.bytes, diff)
+		}
 	}
 }
 
@@ -663,7 +713,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%v is left", entries)
 	}
 
-	// A file in the place of the directory is found by the first row.
+	// A file in the place of the directory.
 	w = NewWriter(filepath.Join(dir, "file"), Options{})
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -672,8 +722,11 @@ func TestDiskFull(t *testing.T) {
 	for _, f := range b.Fields() {
 		f.AppendNull()
 	}
-	if err := w.Write(b.NewRecordBatch()); err == nil || fault.KindOf(err) != fault.Output {
-		t.Errorf("Write below a file: %v", err)
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Close(); err == nil || fault.KindOf(err) != fault.Output {
+		t.Errorf("Close below a file: %v", err)
 	}
 }
 
