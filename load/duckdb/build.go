@@ -37,7 +37,7 @@ type Options struct {
 	Scratch string
 
 	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" begins
-	// with 192MB and takes more only when a value needs it.
+	// with 160MB and takes more only when a value needs it.
 	MemoryLimit string
 
 	// Threads is how many tables are loaded at a time; 0 takes every processor.
@@ -105,7 +105,7 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 
 // memorySteps are the memory limits that are tried one after another when none
 // is given: the last leaves it at DuckDB's 80 % of the machine.
-var memorySteps = []string{"192MB", "512MB", "2GB", ""}
+var memorySteps = []string{"160MB", "512MB", "2GB", ""}
 
 func outOfMemory(err error) bool { return strings.Contains(err.Error(), "Out of Memory") }
 
