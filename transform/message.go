@@ -83,7 +83,7 @@ func (m *metadata) extra(to, nested *jsonval.ObjectBuilder) {
 		placed = append(placed, "agentVisible")
 	}
 	addRest(to, m.root, placed...)
-	part := func(key string, columns map[string]bool) {
+	part := func(key string, fits func(key string) bool) {
 		v := m.root.Get(key)
 		if !v.Is(jsonval.Object) {
 			if v.Present() {
@@ -93,22 +93,52 @@ func (m *metadata) extra(to, nested *jsonval.ObjectBuilder) {
 		}
 		nested.Reset()
 		for k, member := range v.Members() {
-			if fits := columns[k]; !fits {
+			if !fits(k) {
 				nested.Value(k, member)
 			}
 		}
 		to.Raw(key, string(nested.JSON()))
 	}
-	part("inference", map[string]bool{
-		"provider": m.provider.ok, "requestedModel": m.requested.ok, "resolvedModel": m.resolved.ok,
-	})
-	fits := func(i values.Int) bool { return i.OK }
-	part("usage", map[string]bool{
-		"inputTokens": fits(m.tokens.Input), "outputTokens": fits(m.tokens.Output), "totalTokens": fits(m.tokens.Total),
-		"cacheReadTokens": fits(m.tokens.CacheRead), "cacheWriteTokens": fits(m.tokens.CacheWrite),
-		"elapsedMs": fits(m.elapsed), "timeToFirstTokenMs": fits(m.firstToken),
-		"cost": m.priced, "costSource": m.costSource.ok,
-	})
+	part("inference", m.fitsInference)
+	part("usage", m.fitsUsage)
+}
+
+// fitsInference reports that a key of inference has a column that holds its value.
+func (m *metadata) fitsInference(key string) bool {
+	switch key {
+	case "provider":
+		return m.provider.ok
+	case "requestedModel":
+		return m.requested.ok
+	case "resolvedModel":
+		return m.resolved.ok
+	}
+	return false
+}
+
+// fitsUsage is fitsInference for usage.
+func (m *metadata) fitsUsage(key string) bool {
+	switch key {
+	case "inputTokens":
+		return m.tokens.Input.OK
+	case "outputTokens":
+		return m.tokens.Output.OK
+	case "totalTokens":
+		return m.tokens.Total.OK
+	case "cacheReadTokens":
+		return m.tokens.CacheRead.OK
+	case "cacheWriteTokens":
+		return m.tokens.CacheWrite.OK
+	case "elapsedMs":
+		return m.elapsed.OK
+	case "timeToFirstTokenMs":
+		return m.firstToken.OK
+	case "cost":
+		return m.priced
+	case "costSource":
+		return m.costSource.ok
+	}
+	return false
 }
 
 // ownModel is the model that answered, as a change of model is told by:

@@ -94,7 +94,7 @@ func (r *Runner) finish(ctx context.Context, job Job) (f finished, err error) {
 			err = errors.Join(err, stage.Abort())
 		}
 	}()
-	h := &home{r: r, job: job, writer: newWriter(parquet.NewWriter(stage.Dir(), parquet.Options{})),
+	h := &home{r: r, job: job, writer: newWriter(parquet.NewWriter(stage.Dir(), parquet.Options{Mem: r.mem()})),
 		stores: map[extract.Store]*StoreResult{}, rows: map[string]int64{}}
 	defer h.writer.Abort()
 	h.own = batch.NewSet(r.mem(), func(rec arrow.RecordBatch) bool {
