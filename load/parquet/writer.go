@@ -5,16 +5,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"golang.org/x/sync/errgroup"
 
 	"gander/schemas"
 	"gander/schemas/fault"
@@ -39,7 +43,8 @@ type Options struct {
 	// Budget caps the rows of unfinished row groups over all tables, in bytes as
 	// counted for GroupBytes; DefaultBudget when 0.
 	Budget int64
-	// Mem allocates the encoding buffers; memory.DefaultAllocator when nil.
+	// Mem allocates the encoding buffers, from several goroutines, and need not
+	// clear them; memory.DefaultAllocator when nil.
 	Mem memory.Allocator
 }
 
@@ -170,18 +175,30 @@ func (w *Writer) Close() ([]File, error) {
 		w.Abort()
 		return nil, err
 	}
-	var files []File
+	files := make([]File, 0, len(w.tables))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, decl := range schemas.Tables() {
 		t := w.tables[decl.Name]
 		if t == nil {
 			continue
 		}
-		file, err := t.finish()
-		if err != nil {
-			w.Abort()
-			return nil, err
-		}
-		files = append(files, file)
+		files = append(files, File{})
+		file := &files[len(files)-1]
+		group.Go(func() (err error) {
+			// On a goroutine of its own a panic of the encoder would end the program.
+			defer func() {
+				if p := recover(); p != nil {
+					err = t.wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+				}
+			}()
+			*file, err = t.finish()
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		w.Abort()
+		return nil, err
 	}
 	w.tables, w.err = nil, errDone
 	return files, nil
@@ -339,7 +356,7 @@ func (t *tableFile) wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case t.out.err != nil:
+	case t.out != nil && t.out.err != nil:
 		return outputError("write file", t.path, t.out.err)
 	}
 	return &fault.Error{Kind: fault.Internal, Op: "encode parquet", Path: t.path, Err: err}

@@ -58,20 +58,16 @@ func (w *Warehouse) Commit(commits ...Commit) []error {
 	}
 	prepared.Wait()
 
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.rolling.Lock()
+	defer w.rolling.Unlock()
 	var moved []int
 	var homes []string
 	for i, c := range commits {
-		s := c.Stage
-		switch {
-		case errs[i] != nil:
-		case w.closed:
-			errs[i] = s.internal(errors.New("the warehouse is closed"))
-		default:
-			if errs[i] = w.enter(s); errs[i] == nil {
-				moved, homes = append(moved, i), append(homes, s.home)
-			}
+		if errs[i] != nil {
+			continue
+		}
+		if errs[i] = w.enter(c.Stage); errs[i] == nil {
+			moved, homes = append(moved, i), append(homes, c.Stage.home)
 		}
 	}
 	if len(moved) == 0 {
@@ -124,8 +120,11 @@ func (s *Stage) prepare(m Manifest, sync func(paths []string) error) error {
 }
 
 // enter moves a prepared stage to .commit: from there on the home is committed.
-// The caller holds w.mu.
+// The caller holds w.rolling.
 func (w *Warehouse) enter(s *Stage) error {
+	if err := w.writable("commit home"); err != nil { // closed meanwhile
+		return err
+	}
 	to := w.path(commitDir, s.home)
 	// An earlier commit of this home that did not get into place goes first.
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +204,7 @@ func (s *Stage) seal(files []parquet.File, sync func([]string) error) error {
 // stopped after any step and called again; without a commit of a home it does
 // nothing for it. resumed tells that it may have been stopped before: what is in
 // place already is then not known to be durable. It returns an error per home.
-// The caller holds w.mu, or the Warehouse alone.
+// The caller holds w.rolling, or the Warehouse alone.
 func (w *Warehouse) rollForward(homes []string, resumed bool) []error {
 	f := forward{w: w, homes: homes, resumed: resumed, errs: make([]error, len(homes)), manifests: make([]*Manifest, len(homes)), tables: map[string]bool{}}
 	f.each(f.load)

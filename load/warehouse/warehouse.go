@@ -49,7 +49,9 @@ type Warehouse struct {
 	dir  string
 	disk disk
 
-	mu     sync.Mutex // guards what is below, and one roll forward at a time
+	rolling sync.Mutex // one roll forward at a time; taken before mu
+
+	mu     sync.Mutex // guards what is below, for a moment only
 	lock   *flock.Flock
 	closed bool
 }
@@ -247,6 +249,8 @@ func (w *Warehouse) prepare() error {
 // Close removes the scratch directory and gives up the lock. It may be called
 // again, and does nothing then.
 func (w *Warehouse) Close() error {
+	w.rolling.Lock()
+	defer w.rolling.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
