@@ -432,12 +432,18 @@ type stateView struct {
 
 func (v stateView) locate(no uint32) place { return v.f.locate(no, v.state) }
 
+// keptPayload is the largest buffer, in bytes, that outlives its record.
+const keptPayload = 1 << 20
+
 // payload reads the first want bytes of a cell's record into buf and returns
 // them, at least; what is in the page is returned where it is. ok is false when
 // a page of the chain is not there or met twice, or the chain is shorter than
 // that. visit, when given, sees each page of the chain and may refuse it; then
-// the chain must not be longer either.
+// the chain must not be longer either. A large buf is not kept for small records.
 func (f *File) payload(buf []byte, c *cell, want, usable int, v pages, visit func(no uint32) bool) (record, _ []byte, ok bool) {
+	if want <= keptPayload && cap(buf) > keptPayload {
+		buf = nil
+	}
 	if want <= len(c.local) {
 		return c.local, buf, true
 	}

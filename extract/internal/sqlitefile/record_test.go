@@ -157,3 +157,14 @@ func TestPageSet(t *testing.T) {
 		t.Error("holds what was not added")
 	}
 }
+
+// The buffer of a large record is not kept for the small ones behind it.
+func TestKeptPayload(t *testing.T) {
+	small := &cell{local: []byte("small")}
+	for size, kept := range map[int]bool{keptPayload: true, keptPayload + 1: false} {
+		record, buf, ok := new(File).payload(make([]byte, 0, size), small, len(small.local), 4096, nil, nil)
+		if !ok || string(record) != "small" || (buf != nil) != kept {
+			t.Errorf("a buffer of %d bytes: kept %v, want %v; record %q, %v", size, buf != nil, kept, record, ok)
+		}
+	}
+}
