@@ -411,17 +411,11 @@ func (r *sessionsReader) tellSessions() error {
 		}
 	}
 	total := len(r.index.keys)
-	for from := 0; from < total; from += sessionChunk {
-		to := min(from+sessionChunk, total)
-		if rows := min(to, len(r.index.ids)); from < rows {
-			if err := r.tellRows(readers[r.sessions], from, rows); err != nil {
-				return err
-			}
+	for from := 0; from < total; {
+		to, err := r.tellChunk(readers[r.sessions], from, min(from+sessionChunk, total))
+		if err != nil {
+			return err
 		}
-		for ordinal := max(from, len(r.index.ids)); ordinal < to; ordinal++ {
-			r.missing(ordinal)
-		}
-		r.out.Table(schemas.RawSessions).Flush()
 		for ordinal := from; ordinal < to; ordinal++ {
 			if err := r.tellMessages(readers[r.messages], r.messages, r.byMessage, ordinal); err != nil {
 				return err
@@ -434,34 +428,70 @@ func (r *sessionsReader) tellSessions() error {
 		if err := r.more(); err != nil {
 			return err
 		}
+		from = to
 	}
 	return nil
 }
 
-// tellRows yields the sessions rows with the ordinals [from, to).
-func (r *sessionsReader) tellRows(reader *rowReader, from, to int) error {
+// tellChunk yields the sessions with the ordinals from from on, at most to the
+// ordinal to and as one batch: the messages of a batch come before the next. It
+// returns the ordinal behind them.
+func (r *sessionsReader) tellChunk(reader *rowReader, from, to int) (int, error) {
+	w := r.out.Table(schemas.RawSessions)
+	defer w.Flush()
+	next := from
+	if rows := min(to, len(r.index.ids)); next < rows {
+		var err error
+		if next, err = r.tellRows(reader, next, rows); err != nil || next < rows || w.Rows() == 0 {
+			return next, err
+		}
+	}
+	for ; next < to; next++ {
+		if r.missing(next); w.Rows() == 0 {
+			return next + 1, nil
+		}
+	}
+	return next, nil
+}
+
+// errBatch ends the reading of rows when their batch is full.
+var errBatch = errors.New("the batch is full")
+
+// tellRows yields the sessions rows with the ordinals [from, to), or those of
+// them that fill a batch. It returns the ordinal behind the last.
+func (r *sessionsReader) tellRows(reader *rowReader, from, to int) (int, error) {
 	w := r.out.Table(schemas.RawSessions)
 	ordinal := from
 	gap := r.gaps("sessions")
+	told := func() error {
+		if ordinal++; w.Rows() == 0 {
+			return errBatch
+		}
+		return nil
+	}
 	err := reader.Fetch(r.ctx, r.index.ids[from:to], func(id int64, v []sqlitero.Value) error {
 		w.Int(int64(ordinal))
 		w.Bool(false)
 		w.Int(id)
 		r.cells(w, r.sessions, sessionFields, id, v)
 		w.End()
-		ordinal++
 		r.source.report.Records++
-		return r.more()
+		if err := r.more(); err != nil {
+			return err
+		}
+		return told()
 	}, func(id int64, err error) error {
 		// Its messages still need it to come before them.
 		r.missing(ordinal)
-		ordinal++
-		return gap.add(id, err)
+		if err := gap.add(id, err); err != nil {
+			return err
+		}
+		return told()
 	})
-	if err != nil {
-		return err
+	if err != nil && !errors.Is(err, errBatch) {
+		return ordinal, err
 	}
-	return gap.flush()
+	return ordinal, gap.flush()
 }
 
 // missing yields a session of which nothing but the id is known.

@@ -208,6 +208,10 @@ func (w *Writer) End() {
 	}
 }
 
+// Rows is how many rows the writer holds: none when the last End passed the
+// batch on.
+func (w *Writer) Rows() int { return w.rows }
+
 // Flush passes on the rows the writer holds, so that they precede in the stream
 // what other tables pass on afterwards.
 func (w *Writer) Flush() {
