@@ -395,8 +395,12 @@ func (r *sessionsReader) gap(table string) func(sqlitero.Gap) error {
 		if line == -1<<63 {
 			line = 0
 		}
-		r.partial("", "", "rows of "+table+" cannot be read")
-		r.issue("unreadable_rows", fmt.Sprintf("%s of %s cannot be read: %v", rows, table, g.Err), nil, table, line)
+		what := "cannot be read"
+		if errors.Is(g.Err, sqlitero.ErrAgain) {
+			what = "come again"
+		}
+		r.partial("", "", "rows of "+table+" "+what)
+		r.issue("unreadable_rows", fmt.Sprintf("%s of %s %s: %v", rows, table, what, g.Err), nil, table, line)
 		return r.more()
 	}
 }

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"context"
-	"math"
 
 	"gander/extract/internal/sqlitefile"
 	"gander/extract/internal/sqlitero"
@@ -10,7 +9,7 @@ import (
 
 // rowReader reads rows of a table: page by page as long as everything is as
 // SQLite writes it, which costs least, and through SQLite, which finds its way
-// around damage, from where it is not.
+// around damage, where it is not.
 type rowReader struct {
 	r       *sessionsReader
 	t       *storedTable
@@ -79,19 +78,22 @@ func (r *rowReader) Close() {
 
 // Scan is sqlitero.Reader.Scan.
 func (r *rowReader) Scan(ctx context.Context, row sqlitero.Row, gap func(sqlitero.Gap) error) error {
-	from := int64(math.MinInt64)
+	var told sqlitero.Told
 	if r.pages != nil {
-		next, done, err := r.pages.Scan(ctx, row)
+		done, err := r.pages.Scan(ctx, func(id int64, v []sqlitero.Value) error {
+			told.Add(id)
+			return row(id, v)
+		})
 		if done || err != nil {
 			return err
 		}
-		from = next
 	}
 	reader, err := r.through()
 	if err != nil {
 		return err
 	}
-	return reader.ScanFrom(ctx, from, row, gap)
+	// From the first row on: behind damage, rows need not be where their rowids say.
+	return reader.Scan(ctx, &told, row, gap)
 }
 
 // Again is sqlitero.Reader.Again.

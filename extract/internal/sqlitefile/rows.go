@@ -76,31 +76,28 @@ func (s *State) Rows(t *sqlitero.Table, columns []string) *Rows {
 	return r
 }
 
-// Scan calls row for every row in order, as long as all is sound. done tells
-// that it was; else next is the first rowid that was not looked at. The error
-// is row's or ctx's.
-func (r *Rows) Scan(ctx context.Context, row sqlitero.Row) (next int64, done bool, err error) {
-	next = math.MinInt64
-	for ok := r.seek(next); ; ok = r.forward() {
+// Scan calls row for every row in order, as long as all is sound; done tells
+// that it was. The error is row's or ctx's.
+func (r *Rows) Scan(ctx context.Context, row sqlitero.Row) (done bool, err error) {
+	for ok := r.seek(math.MinInt64); ; ok = r.forward() {
 		if !ok || len(r.cells) == 0 {
-			return next, ok, nil
+			return ok, nil
 		}
 		if err := ctx.Err(); err != nil {
-			return next, false, err
+			return false, err
 		}
 		for r.next = 0; r.next < len(r.cells); r.next++ {
 			c := &r.cells[r.next]
 			v, ok := r.read(c)
 			if !ok {
-				return next, false, nil
+				return false, nil
 			}
 			if err := row(c.rowID, v); err != nil {
-				return next, false, err
+				return false, err
 			}
 			if c.rowID == math.MaxInt64 {
-				return c.rowID, true, nil
+				return true, nil
 			}
-			next = c.rowID + 1
 		}
 	}
 }
@@ -175,6 +172,8 @@ func (r *Rows) read(c *cell) (_ []Value, ok bool) {
 		switch {
 		case column.Alias:
 			r.values[i] = Value{Kind: Int, Int: c.rowID}
+		case at >= len(r.all) && column.Computed:
+			return nil, false
 		case at >= len(r.all):
 			r.values[i] = column.Default
 		default:

@@ -29,6 +29,9 @@ type Column struct {
 	Alias bool
 	// Default stands for the column in records from before it was added.
 	Default Value
+	// Computed says that the default is no plain constant, or one that storing
+	// it converts: Default is a guess then, and only SQLite knows.
+	Computed bool
 }
 
 // Table is a table with rowids, as the schema of one state has it.
@@ -338,7 +341,9 @@ func (p *parser) column(t *Table) bool {
 		case p.keyword("NOT"):
 			c.NotNull = p.keyword("NULL") || c.NotNull
 		case p.keyword("DEFAULT"):
-			c.Default = p.literal(c.Affinity)
+			v, ok := p.literal()
+			c.Default = c.Affinity.apply(v)
+			c.Computed = !ok || !c.Affinity.keeps(v)
 		case p.keyword("AS"):
 			if p.is("(") {
 				p.parens()
@@ -393,10 +398,9 @@ func (p *parser) tableConstraint(t *Table) {
 	}
 }
 
-// literal reads the constant of a DEFAULT clause. What is computed when a row
-// is inserted gives NULL: such a column can only have been there from the
-// beginning, or its rows have a value.
-func (p *parser) literal(a Affinity) (v Value) {
+// literal reads the constant of a DEFAULT clause. ok is false, and the value
+// NULL, for what is no plain constant.
+func (p *parser) literal() (v Value, ok bool) {
 	depth, minus := 0, false
 	for {
 		switch {
@@ -411,69 +415,72 @@ func (p *parser) literal(a Affinity) (v Value) {
 		}
 		break
 	}
+	ok = true
 	switch p.kind {
 	case tokString, tokQuoted:
 		v = Value{Kind: Text, Bytes: []byte(p.text)}
 	case tokBlob:
-		if b, err := hex.DecodeString(p.text); err == nil {
-			v = Value{Kind: Blob, Bytes: b}
-		}
+		b, err := hex.DecodeString(p.text)
+		v, ok = Value{Kind: Blob, Bytes: b}, err == nil
 	case tokNumber:
-		v = number(p.text, minus)
+		v, ok = number(p.text, minus)
 	case tokWord:
 		switch {
+		case p.bare("NULL"):
 		case p.bare("TRUE"):
 			v = Value{Kind: Int, Int: 1}
 		case p.bare("FALSE"):
 			v = Value{Kind: Int}
-		case !p.bare("NULL", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP") && depth == 0:
+		case p.bare("CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP") || depth > 0:
+			ok = false
+		default:
 			v = Value{Kind: Text, Bytes: []byte(p.text)}
 		}
+	default:
+		ok = false
+	}
+	if minus && p.kind != tokNumber {
+		ok = false
 	}
 	p.next()
-	for simple := true; depth > 0 && p.kind != tokEnd; p.next() {
+	for ; depth > 0 && p.kind != tokEnd; p.next() {
 		switch {
 		case p.is(")"):
 			depth--
 		case p.is("("):
 			depth++
-			fallthrough
+			ok = false
 		default:
-			if simple {
-				v, simple = Value{}, false
-			}
+			ok = false
 		}
 		if depth == 0 {
 			p.next()
 			break
 		}
 	}
-	return a.apply(v)
+	if !ok {
+		v = Value{}
+	}
+	return v, ok
 }
 
-func number(s string, minus bool) Value {
+func number(s string, minus bool) (v Value, ok bool) {
 	sign := ""
 	if minus {
 		sign = "-"
 	}
 	if len(s) > 2 && (s[1] == 'x' || s[1] == 'X') {
 		n, err := strconv.ParseUint(s[2:], 16, 64)
-		if err != nil {
-			return Value{}
-		}
 		if minus {
 			n = -n
 		}
-		return Value{Kind: Int, Int: int64(n)}
+		return Value{Kind: Int, Int: int64(n)}, err == nil
 	}
 	if n, err := strconv.ParseInt(sign+s, 10, 64); err == nil {
-		return Value{Kind: Int, Int: n}
+		return Value{Kind: Int, Int: n}, true
 	}
 	f, err := strconv.ParseFloat(sign+s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return Value{}
-	}
-	return Value{Kind: Real, Real: f}
+	return Value{Kind: Real, Real: f}, err == nil || math.IsInf(f, 0)
 }
 
 // affinityOf derives the affinity from a declared type by SQLite's rules.
@@ -500,6 +507,20 @@ func affinityOf(declared string) Affinity {
 	return AffNumeric
 }
 
+// keeps reports that a constant is stored in a column as it is, or as the REAL
+// that a whole number is in a column of those.
+func (a Affinity) keeps(v Value) bool {
+	switch v.Kind {
+	case Text:
+		return a == AffText || a == AffBlob
+	case Int:
+		return a != AffText && (a != AffReal || v.Int == int64(int32(v.Int)))
+	case Real:
+		return a == AffReal || a == AffBlob
+	}
+	return true
+}
+
 // apply converts a constant as SQLite does when it stores it in a column.
 func (a Affinity) apply(v Value) Value {
 	switch a {
@@ -518,7 +539,9 @@ func (a Affinity) apply(v Value) Value {
 		if v.Kind == Text {
 			s := strings.Trim(string(v.Bytes), " \t\n\v\f\r")
 			if minus := strings.HasPrefix(s, "-"); decimal(strings.TrimLeft(s, "+-")) {
-				v = number(strings.TrimLeft(s, "+-"), minus)
+				if n, ok := number(strings.TrimLeft(s, "+-"), minus); ok {
+					v = n
+				}
 			}
 		}
 		if a == AffReal && v.Kind == Int {

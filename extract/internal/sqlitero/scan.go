@@ -1,6 +1,7 @@
 package sqlitero
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,8 +28,9 @@ type Reader struct {
 	span   *Stmt // rows of a range of rowids
 	leaves []leaf
 	walked bool
-	strays map[int64]bool // rowids that are higher than those behind them
-	twice  *Gap           // rowids that came again
+	told   *Told
+	pass   int  // how often rows were gone over
+	twice  *Gap // rowids that came again
 }
 
 // Row receives a row: its rowid and the selected values, which are only valid
@@ -50,24 +52,15 @@ func (db *DB) Reader(t *Table, exprs []string) (*Reader, error) {
 // Close frees the statement.
 func (r *Reader) Close() { r.span.Close() }
 
-// maxStrays bounds the rowids out of order that are remembered of a table.
-const maxStrays = 1 << 16
-
-// stray notes a row whose rowid is higher than those behind it.
-func (r *Reader) stray(id int64) {
-	if r.strays == nil {
-		r.strays = map[int64]bool{}
-	}
-	r.strays[id] = true
-}
-
-var errAgain = errors.New("rowids come again: a page is read twice, or a row has another's rowid")
+// ErrAgain is the error of a Gap whose rowids came more than once: each is read
+// the first time.
+var ErrAgain = errors.New("a page is there twice, or a row has the rowid of another")
 
 // again notes a rowid that was read before. A row with the rowid of another
 // cannot be told from the other read twice.
 func (r *Reader) again(id int64) {
 	if r.twice == nil {
-		r.twice = &Gap{id, id, errAgain}
+		r.twice = &Gap{id, id, ErrAgain}
 	}
 	r.twice.From, r.twice.To = min(r.twice.From, id), max(r.twice.To, id)
 }
@@ -75,12 +68,27 @@ func (r *Reader) again(id int64) {
 // Again returns the span of rowids that came again in Scan, nil when none did.
 func (r *Reader) Again() *Gap { return r.twice }
 
-// strayed reports that no more such rows can be told from rows read twice.
-func (r *Reader) strayed(id int64) bool { return r.strays[id] || len(r.strays) >= maxStrays }
-
-// rows calls row for the rows in [from, to] until the first error, and returns
-// the lowest rowid that was not read yet. damage is SQLite's error.
+// rows calls row for the rows in [from, to] that scan has not passed on, until
+// the first error, and returns the rowid behind the last, but not below from.
+// damage is SQLite's error.
 func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64, done bool, damage, err error) {
+	r.pass++
+	return r.each(ctx, from, to, func(id int64, v []Value) error {
+		// Behind a row whose rowid is too high, or a page that is there twice,
+		// rows come for the first time whose rowids are lower.
+		if r.told.has(id) {
+			if !r.told.passed(id, r.pass) {
+				r.again(id)
+			}
+			return nil
+		}
+		r.told.add(id, r.pass)
+		return row(id, v)
+	})
+}
+
+// each is rows with those that were passed on, too.
+func (r *Reader) each(ctx context.Context, from, to int64, row Row) (next int64, done bool, damage, err error) {
 	// Nothing here computes long between two rows, and ctx is looked at
 	// between rows: a statement without ctx needs no goroutine.
 	rows, err := r.span.Query(context.WithoutCancel(ctx), from, to)
@@ -89,7 +97,6 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 	}
 	defer rows.Close()
 	next = from
-	before := from // next, before the last row
 	for n := 0; rows.Next(); n++ {
 		if n&63 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -98,27 +105,15 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 		}
 		v := rows.Values()
 		id := v[0].Int
-		if id < next {
-			// Either the row before has a rowid that is too high, and what
-			// follows is read for the first time; or a page has two parents,
-			// and it was read already.
-			if id < before || id == next-1 || r.strayed(next-1) || r.strays[id] {
-				r.again(id)
-				continue
-			}
-			r.stray(next - 1)
-			next = before
-		}
-		if r.strays[id] {
-			continue
-		}
 		if err := row(id, v[1:]); err != nil {
 			return next, false, nil, err
 		}
 		if id == math.MaxInt64 {
 			return id, true, nil, nil
 		}
-		before, next = next, id+1
+		if id >= from {
+			next = id + 1
+		}
 	}
 	return next, rows.Err() == nil, rows.Err(), ctx.Err()
 }
@@ -127,12 +122,11 @@ func (r *Reader) rows(ctx context.Context, from, to int64, row Row) (next int64,
 // rowid where the table has them so, and gap for every range that cannot. Each
 // error costs one leaf page and at most two queries per cell of it; since the
 // rowid it goes on from rises each time, it ends.
-func (r *Reader) Scan(ctx context.Context, row Row, gap func(Gap) error) error {
-	return r.ScanFrom(ctx, math.MinInt64, row, gap)
-}
-
-// ScanFrom is Scan from a rowid on.
-func (r *Reader) ScanFrom(ctx context.Context, next int64, row Row, gap func(Gap) error) error {
+//
+// Rows that told has are left out, and the others are added to it.
+func (r *Reader) Scan(ctx context.Context, told *Told, row Row, gap func(Gap) error) error {
+	r.told = told
+	next := int64(math.MinInt64)
 	var open *Gap
 	flush := func() error {
 		if open == nil {
@@ -142,7 +136,10 @@ func (r *Reader) ScanFrom(ctx context.Context, next int64, row Row, gap func(Gap
 		open = nil
 		return gap(g)
 	}
+	damaged := false
+	var lost []run
 	add := func(g Gap) error {
+		lost = append(lost, run{g.From, g.To})
 		if open != nil && open.To != math.MaxInt64 && open.To+1 == g.From {
 			open.To = g.To
 			return nil
@@ -159,7 +156,7 @@ func (r *Reader) ScanFrom(ctx context.Context, next int64, row Row, gap func(Gap
 			return err
 		}
 		if done {
-			return flush()
+			break
 		}
 		if next = n; !Damage(damage) {
 			// Nothing that another page could do better.
@@ -168,16 +165,59 @@ func (r *Reader) ScanFrom(ctx context.Context, next int64, row Row, gap func(Gap
 			}
 			return flush()
 		}
+		damaged = true
 		l := r.leaf(next)
 		if err := r.salvage(ctx, max(next, l.from), l, damage, row, add); err != nil {
 			return err
 		}
 		if l.to == math.MaxInt64 {
-			return flush()
+			break
 		}
 		next = l.to + 1
 	}
+	if damaged || len(r.told.ahead) > 0 {
+		if err := r.skipped(ctx, row, add, func(id int64) bool {
+			return slices.ContainsFunc(lost, func(g run) bool { return g.from <= id && id <= g.to })
+		}); err != nil {
+			return err
+		}
+	}
+	return flush()
 }
+
+// skipped looks for rows that the scan has stepped over: a row or page with
+// rowids too high before damage makes it go on too far behind.
+func (r *Reader) skipped(ctx context.Context, row Row, gap func(Gap) error, lost func(id int64) bool) error {
+	if r.told.full() {
+		return gap(Gap{math.MinInt64, r.told.high, errDisorder})
+	}
+	r.leaf(0)
+	for _, l := range r.leaves {
+		ids, whole := r.cells(l.page)
+		for _, id := range ids {
+			if r.told.has(id) || lost(id) {
+				continue
+			}
+			_, _, cause, err := r.rows(ctx, id, id, row)
+			if err != nil {
+				return err
+			}
+			if !r.told.has(id) {
+				if err := gap(Gap{id, id, cmp.Or(cause, errGone)}); err != nil {
+					return err
+				}
+			}
+		}
+		if !whole && !r.told.any(l.from, l.to) && !lost(l.from) && !lost(l.to) {
+			if err := gap(Gap{l.from, l.to, errGone}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var errDisorder = errors.New("too many rows are out of order to tell which were read")
 
 // salvage reads what is left of a leaf from rowid next on.
 func (r *Reader) salvage(ctx context.Context, next int64, l leaf, damage error, row Row, gap func(Gap) error) error {
@@ -236,7 +276,7 @@ func (r *Reader) Fetch(ctx context.Context, ids []int64, row Row, bad func(id in
 		return row(id, v)
 	}
 	for i < len(ids) {
-		_, _, damage, err := r.rows(ctx, ids[i], ids[len(ids)-1], take)
+		_, _, damage, err := r.each(ctx, ids[i], ids[len(ids)-1], take)
 		if err != nil {
 			return err
 		}
@@ -245,7 +285,7 @@ func (r *Reader) Fetch(ctx context.Context, ids []int64, row Row, bad func(id in
 		}
 		// The next row may be fine and the damage before it.
 		at := i
-		_, _, cause, err := r.rows(ctx, ids[i], ids[i], take)
+		_, _, cause, err := r.each(ctx, ids[i], ids[i], take)
 		if err != nil {
 			return err
 		}
