@@ -62,7 +62,7 @@ func (a *app) checkOutput(ctx context.Context) error {
 		return &fault.Error{Kind: fault.Output, Op: "export", Path: a.config.Output, Err: err}
 	}
 	protected := []string{a.config.Warehouse}
-	db, err := duckdb.Open(ctx, a.config.Warehouse)
+	db, err := a.openDatabase(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) checkOutput(ctx context.Context) error {
 
 // exportRows streams a relation; a file appears when it is complete.
 func (a *app) exportRows(cmd *cobra.Command, name string, format render.Format) error {
-	db, err := duckdb.Open(cmd.Context(), a.config.Warehouse)
+	db, err := a.openDatabase(cmd.Context())
 	if err != nil {
 		return err
 	}

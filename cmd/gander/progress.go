@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -134,7 +136,12 @@ func (r *reading) Bytes(n int64) {
 func (r *reading) Home(id string, err error) {
 	r.homes.Add(1)
 	r.update()
-	if err != nil && r.bar == nil {
-		r.log.Error("home failed", "home", id, "error", fmt.Sprint(err), "hint", fault.HintOf(err))
+	if err == nil || r.bar != nil || errors.Is(err, context.Canceled) {
+		return
 	}
+	about := []any{"home", id, "error", fmt.Sprint(err)}
+	if hint := fault.HintOf(err); hint != "" {
+		about = append(about, "hint", hint)
+	}
+	r.log.Error("home failed", about...)
 }

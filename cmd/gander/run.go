@@ -127,6 +127,9 @@ func (a *app) run(cmd *cobra.Command, inputs []string) (err error) {
 	summary.Summary, err = runner.Run(ctx, jobs)
 	read.finish()
 	if err != nil {
+		if summary.Homes > 0 {
+			a.log.Warn("the homes committed so far are in the Parquet files, not in the database: run again", "homes", summary.Homes)
+		}
 		return err
 	}
 	for _, is := range opened.InputIssues {

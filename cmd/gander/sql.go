@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gander/load/duckdb"
 	"gander/load/render"
 	"gander/schemas/fault"
 )
@@ -39,7 +38,7 @@ query from standard input.`,
 			if err != nil {
 				return err
 			}
-			db, err := duckdb.Open(cmd.Context(), a.config.Warehouse)
+			db, err := a.openDatabase(cmd.Context())
 			if err != nil {
 				return err
 			}

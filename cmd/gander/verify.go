@@ -77,6 +77,11 @@ func (a *app) verify(ctx context.Context) error {
 // tableReader reads tables for verify.
 type tableReader struct{ db *duckdb.DB }
 
+// Runs implements verify.Database.
+func (t *tableReader) Runs(ctx context.Context) (map[string]bool, error) {
+	return loadedRuns(ctx, t.db)
+}
+
 // Rows implements verify.Database.
 func (t *tableReader) Rows(ctx context.Context, table *schemas.Table, homeID string, add func([]any) error) error {
 	names := make([]string, len(table.Columns))

@@ -75,9 +75,11 @@ func (d *Digest) Add(row []any) {
 // String is the digest in hex, with the number of rows.
 func (d Digest) String() string { return fmt.Sprintf("%d rows %016x%016x", d.Rows, d.hi, d.lo) }
 
-// Database reads the rows of one home from one table of the database, in the
-// columns of the table's declaration.
+// Database is the database of the warehouse. Rows reads the rows of one home
+// from one table, in the columns of the table's declaration.
 type Database interface {
+	// Runs are the run_ids of the runs that it was loaded from.
+	Runs(ctx context.Context) (map[string]bool, error)
 	Rows(ctx context.Context, table *schemas.Table, homeID string, add func(row []any) error) error
 }
 
@@ -102,6 +104,12 @@ func Warehouse(ctx context.Context, w *warehouse.Warehouse, db Database) (Result
 	manifests, err := w.Homes()
 	if err != nil {
 		return r, err
+	}
+	loaded := map[string]bool{}
+	if db != nil {
+		if loaded, err = db.Runs(ctx); err != nil {
+			return r, err
+		}
 	}
 	known := map[string]bool{}
 	for _, m := range manifests {
@@ -141,6 +149,10 @@ func Warehouse(ctx context.Context, w *warehouse.Warehouse, db Database) (Result
 			r.Rows += d.Rows - before
 		}
 		if db == nil {
+			continue
+		}
+		if !loaded[m.RunID] {
+			r.Faults = append(r.Faults, fmt.Sprintf("%s: newer than the database: run %s did not end; run gander run again", m.HomeID, m.RunID))
 			continue
 		}
 		for _, table := range schemas.Tables() {

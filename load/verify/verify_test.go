@@ -41,11 +41,22 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// older is a database from before the run.
+type older struct{ faulty }
+
+func (older) Runs(context.Context) (map[string]bool, error) {
+	return map[string]bool{"before": true}, nil
+}
+
 // faulty hands on what Parquet holds, but for one table.
 type faulty struct {
 	w     *warehouse.Warehouse
 	table string
 	spoil func(row []any, add func([]any) error) error
+}
+
+func (f faulty) Runs(context.Context) (map[string]bool, error) {
+	return map[string]bool{"r": true}, nil
 }
 
 func (f faulty) Rows(_ context.Context, table *schemas.Table, homeID string, add func([]any) error) error {
@@ -102,6 +113,7 @@ func TestWarehouse(t *testing.T) {
 		{"equal", faulty{w, "events", same}, ""},
 		{"rows that are not there", faulty{w, "events", drop}, "events of "},
 		{"another number", faulty{w, "usage", change}, "usage of "},
+		{"an older database", older{faulty{w, "events", drop}}, "newer than the database: run r did not end"},
 	} {
 		r, err := Warehouse(t.Context(), w, c.db)
 		if err != nil {
@@ -109,6 +121,9 @@ func TestWarehouse(t *testing.T) {
 		}
 		if r.Homes != 4 || r.Rows == 0 || (len(r.Faults) == 0) != (c.want == "") || !strings.Contains(strings.Join(r.Faults, "\n"), c.want) {
 			t.Errorf("%s: %+v", c.name, r)
+		}
+		if c.name == "an older database" && len(r.Faults) != 4 { // one a home, not one a table
+			t.Errorf("%s: %q", c.name, r.Faults)
 		}
 	}
 }
