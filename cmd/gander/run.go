@@ -53,7 +53,7 @@ A home that the warehouse has already is replaced; the others stay.`,
 
 // memoryTarget is the size in bytes that the Go heap is kept near: a value that
 // needs more gets it, garbage is not left to grow beyond. GOMEMLIMIT overrides it.
-// It is well above what reading holds: some 160 MiB, and 30 bytes a message.
+// It is well above what reading holds: some 160 MiB, and 32 bytes a message.
 const memoryTarget = 352 << 20
 
 // runSummary is what `run --json` prints.
