@@ -26,20 +26,25 @@ func (a *app) exportCommand() *cobra.Command {
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: duckdb.Relations(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkOutput(cmd.Context()); err != nil {
+			ctx, format := cmd.Context(), orDefault(a.config.Format, "jsonl")
+			switch {
+			case format != "jsonl" && format != "csv" && format != "parquet":
+				return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "--format is jsonl, csv or parquet."}
+			case format == "parquet" && a.config.Output == "":
+				return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "Parquet is written to a file: name it with -o."}
+			}
+			db, err := a.openDatabase(ctx)
+			if err != nil {
 				return err
 			}
-			format := orDefault(a.config.Format, "jsonl")
-			switch format {
-			case "jsonl", "csv":
-				return a.exportRows(cmd, args[0], render.Format(format))
-			case "parquet":
-				if a.config.Output == "" {
-					return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "Parquet is written to a file: name it with -o."}
-				}
-				return duckdb.ExportParquet(cmd.Context(), a.config.Warehouse, args[0], a.config.Output)
+			defer db.Close()
+			if err := a.checkOutput(ctx, db); err != nil {
+				return err
 			}
-			return &fault.Error{Kind: fault.Usage, Op: "export " + args[0], Err: os.ErrInvalid, Hint: "--format is jsonl, csv or parquet."}
+			if format == "parquet" {
+				return duckdb.ExportParquet(ctx, a.config.Warehouse, args[0], a.config.Output)
+			}
+			return a.exportRows(ctx, db, args[0], render.Format(format))
 		},
 	}
 	cmd.Flags().String("format", "", "jsonl, csv or parquet (default jsonl)")
@@ -50,7 +55,7 @@ func (a *app) exportCommand() *cobra.Command {
 
 // checkOutput refuses a file in the warehouse or in something that it was made
 // from: evidence is never written to.
-func (a *app) checkOutput(ctx context.Context) error {
+func (a *app) checkOutput(ctx context.Context, db *duckdb.DB) error {
 	if a.config.Output == "" {
 		return nil
 	}
@@ -62,15 +67,11 @@ func (a *app) checkOutput(ctx context.Context) error {
 		return &fault.Error{Kind: fault.Output, Op: "export", Path: a.config.Output, Err: err}
 	}
 	protected := []string{a.config.Warehouse}
-	db, err := a.openDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	rows, err := db.Query(ctx, "SELECT DISTINCT unnest(CAST(inputs AS VARCHAR[])) FROM runs UNION SELECT DISTINCT input FROM homes")
 	if err != nil {
 		return err
 	}
+	defer rows.Close()
 	for row, err := range rows.All() {
 		if err != nil {
 			return err
@@ -96,13 +97,8 @@ func (a *app) checkOutput(ctx context.Context) error {
 }
 
 // exportRows streams a relation; a file appears when it is complete.
-func (a *app) exportRows(cmd *cobra.Command, name string, format render.Format) error {
-	db, err := a.openDatabase(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	rows, err := db.Relation(cmd.Context(), name)
+func (a *app) exportRows(ctx context.Context, db *duckdb.DB, name string, format render.Format) error {
+	rows, err := db.Relation(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -116,7 +112,7 @@ func (a *app) exportRows(cmd *cobra.Command, name string, format render.Format) 
 	}
 	err = replaceFile(a.config.Output, func(w io.Writer) error { return write(w, render.Options{Format: format}) })
 	var known *fault.Error
-	if err != nil && !errors.As(err, &known) && cmd.Context().Err() == nil {
+	if err != nil && !errors.As(err, &known) && ctx.Err() == nil {
 		return &fault.Error{Kind: fault.Output, Op: "export " + name, Path: a.config.Output, Err: err}
 	}
 	return err

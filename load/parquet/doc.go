@@ -23,14 +23,14 @@
 // # Memory
 //
 // A Writer encodes and compresses rows as they come, but for the first of each
-// file (see above) which wait as the Arrow batches they came in. The pages of an unfinished
-// row group stay in memory, since a file holds one column after the other. It
-// holds at most
+// file (see above), which wait as the Arrow batches they came in. The pages of
+// an unfinished row group stay in memory, since a file holds one column after
+// the other. It holds at most
 //
 //   - the compressed pages of Options.Budget of data over all tables, in
 //     buffers that double as they grow;
-//   - of each column, up to three pages at work: the one being filled, the last one whole
-//     and the last one compressed;
+//   - of each column, up to three pages at work: the one being filled, the last
+//     one whole and the last one compressed;
 //   - about five times a value that is larger than a page, until its row group
 //     ends.
 //

@@ -85,8 +85,9 @@ var errDone = &fault.Error{Kind: fault.Internal, Op: "write parquet", Err: error
 
 // Write appends the rows of a batch to the file of its table (schemas.NameOf).
 // The caller keeps and releases the batch; its memory may be held until the
-// file has fewRows, or Close. A batch of another table than those of schemas.Tables, or of another
-// shape, is refused. After an error the Writer can only be aborted.
+// file has fewRows, or Close. A batch of another table than those of
+// schemas.Tables, or of another shape, is refused. After an error the Writer
+// can only be aborted.
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err

@@ -410,16 +410,21 @@ func TestGroupRows(t *testing.T) {
 	}
 }
 
-func TestGroupBytes(t *testing.T) {
-	// issues: a row of NULLs is 8 bytes per Int and 4 per Text.
-	fixed := 0
-	for _, c := range schemas.Issues.Columns {
+// nullBytes is what a row of NULLs counts in a table of numbers and texts.
+func nullBytes(t *schemas.Table) int {
+	n := 0
+	for _, c := range t.Columns {
 		if c.Kind == schemas.Int {
-			fixed += 8
+			n += 8
 		} else {
-			fixed += 4
+			n += 4
 		}
 	}
+	return n
+}
+
+func TestGroupBytes(t *testing.T) {
+	fixed := nullBytes(schemas.Issues)
 	text := strings.Repeat("0123456789abcdef", 1<<16/16)[:1<<16-fixed]
 	const perGroup = GroupBytes >> 16 // rows of 64 KiB
 	for _, tc := range []struct {
@@ -530,14 +535,7 @@ func dictionary(t *testing.T, path string, column int) bool {
 }
 
 func TestFewRows(t *testing.T) {
-	fixed := 0 // bytes of a row of NULLs
-	for _, c := range schemas.Issues.Columns {
-		if c.Kind == schemas.Int {
-			fixed += 8
-		} else {
-			fixed += 4
-		}
-	}
+	fixed := nullBytes(schemas.Issues)
 	for _, tc := range []struct {
 		rows, bytes int
 		dict        bool

@@ -10,8 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gander/load/parquet"
 	"gander/schemas"
@@ -45,16 +46,19 @@ func (w *Warehouse) Commit(commits ...Commit) []error {
 		seen[c.Stage.home] = true
 	}
 	errs := make([]error, len(commits))
-	var prepared sync.WaitGroup
 	slots := make(chan struct{}, waits)
+	sync := func(paths []string) error { return w.disk.syncAll(paths, slots) }
+	var prepared errgroup.Group
 	for i, c := range commits {
+		prepare := func() error {
+			errs[i] = c.Stage.prepare(c.Manifest, sync)
+			return nil
+		}
 		if w.disk.before != nil {
-			errs[i] = c.Stage.prepare(c.Manifest, w.disk.syncEach) // what watches the steps wants them one at a time
+			prepare() // what watches the steps wants them one at a time
 			continue
 		}
-		prepared.Go(func() {
-			errs[i] = c.Stage.prepare(c.Manifest, func(paths []string) error { return w.disk.syncTogether(paths, slots) })
-		})
+		prepared.Go(prepare)
 	}
 	prepared.Wait()
 
@@ -70,19 +74,8 @@ func (w *Warehouse) Commit(commits ...Commit) []error {
 			moved, homes = append(moved, i), append(homes, c.Stage.home)
 		}
 	}
-	if len(moved) == 0 {
-		return errs
-	}
-	forward := make([]error, len(moved))
-	if err := w.disk.sync(w.path(commitDir)); err != nil {
-		for i := range forward {
-			forward[i] = err
-		}
-	} else {
-		forward = w.rollForward(homes, false)
-	}
-	for i, at := range moved {
-		errs[at] = forward[i]
+	for i, err := range w.rollForward(homes, false) {
+		errs[moved[i]] = err
 	}
 	return errs
 }
@@ -207,6 +200,9 @@ func (s *Stage) seal(files []parquet.File, sync func([]string) error) error {
 // The caller holds w.rolling, or the Warehouse alone.
 func (w *Warehouse) rollForward(homes []string, resumed bool) []error {
 	f := forward{w: w, homes: homes, resumed: resumed, errs: make([]error, len(homes)), manifests: make([]*Manifest, len(homes)), tables: map[string]bool{}}
+	if !resumed {
+		f.sync(commitDir) // the commit point
+	}
 	f.each(f.load)
 	f.each(f.swap)
 	for _, table := range slices.Sorted(maps.Keys(f.tables)) {

@@ -125,20 +125,17 @@ func (d disk) sync(path string) error {
 	return OutputError("sync", path, errors.Join(err, f.Close()))
 }
 
-// syncEach makes several files or directories durable.
-func (d disk) syncEach(paths []string) error {
-	for _, path := range paths {
-		if err := d.sync(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// syncTogether is syncEach with all at a time that slots has room for.
-func (d disk) syncTogether(paths []string, slots chan struct{}) error {
+// syncAll makes several files or directories durable, as many at a time as
+// slots has room for.
+func (d disk) syncAll(paths []string, slots chan struct{}) error {
 	var group errgroup.Group
 	for _, path := range paths {
+		if d.before != nil {
+			if err := d.sync(path); err != nil {
+				return err
+			}
+			continue
+		}
 		slots <- struct{}{}
 		group.Go(func() error {
 			defer func() { <-slots }()

@@ -137,7 +137,7 @@ func (r *Reader) Scan(ctx context.Context, told *Told, row Row, gap func(Gap) er
 		return gap(g)
 	}
 	damaged := false
-	var lost []run
+	var lost []run // the gaps, which ascend
 	add := func(g Gap) error {
 		lost = append(lost, run{g.From, g.To})
 		if open != nil && open.To != math.MaxInt64 && open.To+1 == g.From {
@@ -176,18 +176,16 @@ func (r *Reader) Scan(ctx context.Context, told *Told, row Row, gap func(Gap) er
 		next = l.to + 1
 	}
 	if damaged || len(r.told.ahead) > 0 {
-		if err := r.skipped(ctx, row, add, func(id int64) bool {
-			return slices.ContainsFunc(lost, func(g run) bool { return g.from <= id && id <= g.to })
-		}); err != nil {
+		if err := r.skipped(ctx, row, add, lost); err != nil {
 			return err
 		}
 	}
 	return flush()
 }
 
-// skipped looks for rows that the scan has stepped over: a row or page with
-// rowids too high before damage makes it go on too far behind.
-func (r *Reader) skipped(ctx context.Context, row Row, gap func(Gap) error, lost func(id int64) bool) error {
+// skipped looks for rows outside of lost that the scan has stepped over: a row
+// or page with rowids too high before damage makes it go on too far behind.
+func (r *Reader) skipped(ctx context.Context, row Row, gap func(Gap) error, lost []run) error {
 	if r.told.full() {
 		return gap(Gap{math.MinInt64, r.told.high, errDisorder})
 	}
@@ -195,7 +193,7 @@ func (r *Reader) skipped(ctx context.Context, row Row, gap func(Gap) error, lost
 	for _, l := range r.leaves {
 		ids, whole := r.cells(l.page)
 		for _, id := range ids {
-			if r.told.has(id) || lost(id) {
+			if r.told.has(id) || meets(lost, id, id) {
 				continue
 			}
 			_, _, cause, err := r.rows(ctx, id, id, row)
@@ -208,7 +206,7 @@ func (r *Reader) skipped(ctx context.Context, row Row, gap func(Gap) error, lost
 				}
 			}
 		}
-		if !whole && !r.told.any(l.from, l.to) && !lost(l.from) && !lost(l.to) {
+		if !whole && !r.told.any(l.from, l.to) && !meets(lost, l.from, l.from) && !meets(lost, l.to, l.to) {
 			if err := gap(Gap{l.from, l.to, errGone}); err != nil {
 				return err
 			}

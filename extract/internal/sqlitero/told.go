@@ -19,7 +19,7 @@ type Told struct {
 	metIn int
 }
 
-// run is a range of rowids, all of them passed on.
+// run is a range of rowids.
 type run struct{ from, to int64 }
 
 // early is a range of rowids that came before lower ones, in the n-th pass.
@@ -50,13 +50,13 @@ func (t *Told) has(id int64) bool {
 
 // any tells whether one of the rowids from from to to was passed on.
 func (t *Told) any(from, to int64) bool {
-	for _, list := range t.lists {
-		i, _ := slices.BinarySearchFunc(list, from, func(r run, from int64) int { return cmp.Compare(r.to, from) })
-		if i < len(list) && list[i].from <= to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.lists, func(list []run) bool { return meets(list, from, to) })
+}
+
+// meets tells whether one of the rowids from from to to is in runs that ascend.
+func meets(list []run, from, to int64) bool {
+	i, _ := slices.BinarySearchFunc(list, from, func(r run, from int64) int { return cmp.Compare(r.to, from) })
+	return i < len(list) && list[i].from <= to
 }
 
 // Add remembers a rowid, higher than all before, that another reader passed on.
@@ -67,24 +67,26 @@ func (t *Told) Add(id int64) {
 
 // add remembers a rowid that has not been passed on, in the n-th pass.
 func (t *Told) add(id int64, pass int) {
-	defer func() { t.high = max(t.high, id) }()
 	if len(t.lists) == 0 {
 		t.high = id
-	} else if !t.full() {
-		list := &t.lists[len(t.lists)-1]
-		last := &(*list)[len(*list)-1]
-		if last.to < id {
-			if last.to == id-1 {
-				last.to = id
-			} else {
-				*list = append(*list, run{id, id})
-				t.runs++
-			}
-			return
-		}
-		t.ahead = append(t.ahead, early{run{id, last.to}, pass})
-	} else {
+	}
+	t.high = max(t.high, id)
+	if t.full() {
 		return
+	}
+	if len(t.lists) > 0 {
+		list := &t.lists[len(t.lists)-1]
+		switch last := &(*list)[len(*list)-1]; {
+		case last.to == id-1:
+			last.to = id
+			return
+		case last.to < id:
+			*list = append(*list, run{id, id})
+			t.runs++
+			return
+		default:
+			t.ahead = append(t.ahead, early{run{id, last.to}, pass})
+		}
 	}
 	t.lists = append(t.lists, []run{{id, id}})
 	t.runs++
@@ -95,11 +97,11 @@ func (t *Told) add(id int64, pass int) {
 // and in order, or an earlier pass met it early.
 func (t *Told) passed(id int64, pass int) bool {
 	if len(t.lists) > 0 && t.lists[0][0].from <= id && id <= t.sure {
-		if first := t.metIn != pass; first || id > t.met {
+		again := t.metIn == pass && id <= t.met
+		if !again {
 			t.met, t.metIn = id, pass
-			return true
 		}
-		return false
+		return !again
 	}
 	return slices.ContainsFunc(t.ahead, func(e early) bool { return e.from <= id && id <= e.to && e.pass < pass })
 }
