@@ -10,9 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"gander/load/parquet"
 	"gander/schemas"
@@ -47,13 +46,10 @@ func (w *Warehouse) Commit(commits ...Commit) []error {
 	}
 	errs := make([]error, len(commits))
 	slots := make(chan struct{}, waits)
-	sync := func(paths []string) error { return w.disk.syncAll(paths, slots) }
-	var prepared errgroup.Group
+	durable := func(paths []string) error { return w.disk.syncAll(paths, slots) }
+	var prepared sync.WaitGroup
 	for i, c := range commits {
-		prepare := func() error {
-			errs[i] = c.Stage.prepare(c.Manifest, sync)
-			return nil
-		}
+		prepare := func() { errs[i] = c.Stage.prepare(c.Manifest, durable) }
 		if w.disk.before != nil {
 			prepare() // what watches the steps wants them one at a time
 			continue
@@ -87,16 +83,16 @@ func (s *Stage) internal(err error) error {
 	return &fault.Error{Kind: fault.Internal, Op: "commit home", Home: s.home, Path: s.dir, Err: err}
 }
 
-// prepare makes the stage durable, with its manifest. sync waits for several
+// prepare makes the stage durable, with its manifest. durable waits for several
 // files or directories.
-func (s *Stage) prepare(m Manifest, sync func(paths []string) error) error {
+func (s *Stage) prepare(m Manifest, durable func(paths []string) error) error {
 	if s.done {
 		return s.internal(errors.New("the stage is closed"))
 	}
 	if err := s.w.writable("commit home"); err != nil {
 		return err
 	}
-	if err := s.seal(m.Files, sync); err != nil {
+	if err := s.seal(m.Files, durable); err != nil {
 		return err
 	}
 	m.HomeID = s.home
@@ -134,7 +130,7 @@ func (w *Warehouse) enter(s *Stage) error {
 
 // seal makes the staged files durable and private, after checking that they are
 // the ones that files describes.
-func (s *Stage) seal(files []parquet.File, sync func([]string) error) error {
+func (s *Stage) seal(files []parquet.File, durable func([]string) error) error {
 	left, tables := map[string]parquet.File{}, map[string]bool{".": true}
 	for _, f := range files {
 		if schemas.Lookup(f.Table) == nil || path.Dir(f.Path) != f.Table || filepath.Ext(f.Path) != ".parquet" {
@@ -190,7 +186,7 @@ func (s *Stage) seal(files []parquet.File, sync func([]string) error) error {
 			return OutputError("make private", dir, err)
 		}
 	}
-	return sync(append(found, dirs...))
+	return durable(append(found, dirs...))
 }
 
 // rollForward moves what is in .commit of each home into place. It may be
