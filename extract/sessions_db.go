@@ -243,6 +243,8 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 		return err
 	}
 	defer closePages()
+	checked := r.check()
+	defer checked.cancel()
 	if err := r.order(); err != nil {
 		return err
 	}
@@ -250,8 +252,7 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 	if err := r.tellTables(); err != nil {
 		return err
 	}
-	checked := r.check()
-	defer checked.cancel()
+	close(checked.integrityToo)
 	if err := r.tellSessions(); err != nil {
 		return err
 	}
@@ -280,9 +281,10 @@ func (r *sessionsReader) read(db *sqlitero.DB) error {
 // beside the reading: both go over the whole file, and reading keeps one core
 // busy.
 type check struct {
-	cancel   context.CancelFunc // ends it and waits
-	done     chan struct{}
-	panicked any
+	cancel       context.CancelFunc // ends it and waits
+	integrityToo chan struct{}
+	done         chan struct{}
+	panicked     any
 
 	sha256    string
 	integrity string
@@ -295,11 +297,11 @@ func (c *check) wait() {
 	}
 }
 
-// check begins a check of its own database. What goes through SQLite waits
-// until it is done.
+// check begins a check of the database with its hash. Its integrity follows
+// when integrityToo is closed: what goes through SQLite waits from then on.
 func (r *sessionsReader) check() *check {
 	ctx, cancel := context.WithCancel(r.ctx)
-	c := &check{done: make(chan struct{})}
+	c := &check{integrityToo: make(chan struct{}), done: make(chan struct{})}
 	c.cancel = func() { cancel(); <-c.done }
 	hashed := r.source.report.SHA256 != ""
 	go func() {
@@ -308,6 +310,11 @@ func (r *sessionsReader) check() *check {
 		if !hashed {
 			// A file that cannot be read to its end has no hash.
 			c.sha256, _ = r.db.Hash(ctx)
+		}
+		select {
+		case <-c.integrityToo:
+		case <-ctx.Done():
+			return
 		}
 		var err error
 		if c.integrity, err = r.db.QuickCheck(ctx, quickCheckLines); err != nil {
