@@ -126,6 +126,8 @@ func (h *home) file(ctx context.Context, f *extract.File, call *transform.Logged
 func (h *home) database(ctx context.Context, f *extract.File, spool *spool) error {
 	source := extract.NewSessionsDB(&h.job.Home, f, h.sourceOptions())
 	tables := &transform.SessionsDB{HomeID: h.job.Home.ID, File: f.Path, Mem: h.r.mem(), Confirmations: source, Spool: spool.open, Overlap: h.overlap}
+	lost, stop := h.deleted(ctx, f)
+	defer stop()
 	if err := h.drain(tables.Tables(ctx, h.watched(f, source.Records(ctx)))); err != nil {
 		return err
 	}
@@ -133,8 +135,12 @@ func (h *home) database(ctx context.Context, f *extract.File, spool *spool) erro
 	if err := h.check(f, tally, report.Records); err != nil {
 		return err
 	}
-	if err := h.deleted(ctx, f, tables, &tally); err != nil {
-		return err
+	if lost != nil {
+		recovered := transform.NewRecovered(h.info(f), tables)
+		if err := h.drain(recovered.Tables(ctx, lost)); err != nil {
+			return err
+		}
+		tally.Issues += recovered.Tally().Issues
 	}
 	h.sourceRow(f, report, tally)
 	return h.failed
@@ -168,17 +174,14 @@ func textBytes(rec arrow.RecordBatch) int64 {
 	return n
 }
 
-// deleted looks in the database's files for rows that it no longer holds. A
-// running Goose would write them meanwhile.
-func (h *home) deleted(ctx context.Context, f *extract.File, tables *transform.SessionsDB, tally *transform.Tally) error {
+// deleted looks in the database's files for rows that it no longer holds, while
+// what it does hold is read; nil where it does not look: a running Goose would
+// write them meanwhile.
+func (h *home) deleted(ctx context.Context, f *extract.File) (lost iter.Seq2[arrow.RecordBatch, error], stop func()) {
 	if h.r.SkipDeleted || f.Live {
-		return nil
+		return nil, func() {}
 	}
-	source := extract.NewRecoveredRows(&h.job.Home, f, h.sourceOptions())
-	lost := transform.NewRecovered(h.info(f), tables)
-	err := h.drain(lost.Tables(ctx, source.Records(ctx)))
-	tally.Issues += lost.Tally().Issues
-	return err
+	return readAhead(ctx, 1, extract.NewRecoveredRows(&h.job.Home, f, h.sourceOptions()).Records)
 }
 
 // textFile reads a text file: its tally must account for each record, which is
