@@ -46,7 +46,7 @@ A home that the warehouse has already is replaced; the others stay.`,
 	cmd.Flags().Bool("json", false, "print the summary as JSON")
 	cmd.Flags().Bool("skip-deleted", false, "do not look for rows that databases no longer hold")
 	cmd.Flags().Int("workers", d.Workers, "homes to read at a time; 0: one per processor")
-	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB; none: 160MB, and more only for a value that needs it")
+	cmd.Flags().String("memory-limit", d.MemoryLimit, "memory DuckDB may take, such as 2GB; none: 200MB, and more only for a value that needs it")
 	cmd.Flags().String("max-scratch", d.MaxScratch, "bytes that archives may unpack to, such as 64GB")
 	return cmd
 }

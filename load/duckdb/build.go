@@ -37,7 +37,7 @@ type Options struct {
 	Scratch string
 
 	// MemoryLimit is the memory that DuckDB may take, such as "2GB"; "" begins
-	// with 160MB and takes more only when a value needs it.
+	// with 200MB and takes more only when a value needs it.
 	MemoryLimit string
 
 	// Threads is how many tables are loaded at a time; 0 takes every processor.
@@ -105,7 +105,7 @@ func build(ctx context.Context, dir string, opts Options) (err error) {
 
 // memorySteps are the memory limits that are tried one after another when none
 // is given: the last leaves it at DuckDB's 80 % of the machine.
-var memorySteps = []string{"160MB", "512MB", "2GB", ""}
+var memorySteps = []string{"200MB", "512MB", "2GB", ""}
 
 func outOfMemory(err error) bool { return strings.Contains(err.Error(), "Out of Memory") }
 
@@ -153,7 +153,9 @@ func fill(ctx context.Context, dir, path, spill string, opts Options) error {
 		return err
 	}
 	defer s.close()
-	if err := s.run(ctx, fmt.Sprintf("ATTACH %s AS %s (ROW_GROUP_SIZE %d)", quoteText(path), attached, groupRows), "USE "+attached); err != nil {
+	// Without a log: a build that is cut off begins anew.
+	attach := fmt.Sprintf("ATTACH %s AS %s (ROW_GROUP_SIZE %d, RECOVERY_MODE no_wal_writes)", quoteText(path), attached, groupRows)
+	if err := s.run(ctx, attach, "USE "+attached); err != nil {
 		return err
 	}
 	if err := loadTables(ctx, db, s, dir, opts.Threads); err != nil {
@@ -224,8 +226,8 @@ func loadTables(ctx context.Context, db *database, s *session, dir string, threa
 				return err
 			}
 			for l := range queue {
-				// In one transaction, or every chunk but the largest goes through
-				// the log of the database and leaves a row group that is not full.
+				// In one transaction, or every chunk leaves a row group that is not
+				// full.
 				if err := s.run(ctx, slices.Concat([]string{"BEGIN"}, l.inserts(), []string{"COMMIT"})...); err != nil {
 					return fmt.Errorf("table %s: %w", l.table.Name, err)
 				}
