@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"gander/schemas"
 	"gander/schemas/batch"
+	"gander/testdata/fixture"
 )
 
 // numbered yields n batches of one issue each, the last with an error or a
@@ -96,5 +100,40 @@ func TestReadAhead(t *testing.T) {
 				t.Errorf("error %v, want %q", failed, c.want)
 			}
 		})
+	}
+}
+
+// Deleted rows are the same whether they are looked for beside the reading or after.
+func TestDeletedBesideOrAfter(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "homes")
+	sessions := filepath.Join(input, "home", "u", ".local", "share", "goose", "sessions")
+	if err := os.MkdirAll(sessions, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := fixture.Database(filepath.Join(sessions, "sessions.db"), `-- fixture: wal
+		CREATE TABLE sessions (id TEXT PRIMARY KEY, working_dir TEXT, created_at TIMESTAMP);
+		CREATE TABLE messages (id INTEGER PRIMARY KEY, message_id TEXT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER);
+		INSERT INTO sessions VALUES ('20261001_1', '/w', '2026-10-01 08:00:00');
+		INSERT INTO messages VALUES (1, 'm1', '20261001_1', 'user', '[{"type":"text","text":"kept"}]', 1790840000);
+		INSERT INTO messages VALUES (2, 'm2', '20261001_1', 'user', '[{"type":"text","text":"gone"}]', 1790840001);
+		DELETE FROM messages WHERE id = 2;`); err != nil {
+		t.Fatal(err)
+	}
+	var rows [2]map[string]int64
+	for i, others := range []int64{0, 1 << 20} {
+		w := open(t)
+		r := Runner{Warehouse: w, RunID: "r", Workers: 1}
+		r.reading.Store(others - 1) // Run itself adds one
+		sum, err := r.Run(context.Background(), jobs(t, w, input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[i] = sum.Rows
+	}
+	if rows[0][schemas.RecoveredRows.Name] == 0 {
+		t.Fatal("no row was recovered")
+	}
+	if diff := cmp.Diff(rows[0], rows[1]); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -70,7 +71,8 @@ type Runner struct {
 	Now         func() time.Time
 	Observer    Observer
 
-	pool batch.Pool
+	pool    batch.Pool
+	reading atomic.Int64 // homes that are being read
 	// remember, when set, tells an Overlap where its records go: tests have
 	// them on disk, and disks that fail.
 	remember func(*transform.Overlap)
@@ -158,7 +160,9 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) (Summary, error) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
+			r.reading.Add(1)
 			f, err := r.finish(ctx, job)
+			r.reading.Add(-1)
 			if err != nil {
 				return ended(job, f.result, err)
 			}

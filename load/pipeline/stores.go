@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -174,14 +175,19 @@ func textBytes(rec arrow.RecordBatch) int64 {
 	return n
 }
 
-// deleted looks in the database's files for rows that it no longer holds, while
-// what it does hold is read; nil where it does not look: a running Goose would
-// write them meanwhile.
+// deleted looks in the database's files for rows that it no longer holds; nil
+// where it does not look: a running Goose would write them meanwhile. It does so
+// while what the database does hold is read, when a processor is free for that,
+// else after.
 func (h *home) deleted(ctx context.Context, f *extract.File) (lost iter.Seq2[arrow.RecordBatch, error], stop func()) {
 	if h.r.SkipDeleted || f.Live {
 		return nil, func() {}
 	}
-	return readAhead(ctx, 1, extract.NewRecoveredRows(&h.job.Home, f, h.sourceOptions()).Records)
+	source := extract.NewRecoveredRows(&h.job.Home, f, h.sourceOptions())
+	if int(h.r.reading.Load()) >= runtime.GOMAXPROCS(0) {
+		return source.Records(ctx), func() {}
+	}
+	return readAhead(ctx, 1, source.Records)
 }
 
 // textFile reads a text file: its tally must account for each record, which is
