@@ -87,16 +87,26 @@ def control(name: str, homes: Path, events: int) -> list[dict]:
     return [{"what": f"control_{name}", "seconds": seconds, "peak_mib": peak, "rows": found}]
 
 
+def clear() -> None:
+    """Removes what a run left, and waits until that no longer slows the next."""
+    if not OUT.exists():
+        return
+    shutil.rmtree(OUT)
+    os.sync()
+    # ext4 without a journal does not use an inode again for five seconds: who
+    # makes thousands of files meanwhile pays for the search for others.
+    time.sleep(6)
+
+
 def rounds(n: int, title: str, runs: list) -> dict[str, dict]:
     """Runs all in turn, n times; returns the medians."""
     every: list[dict] = []
     for i in range(n):
         for run in runs:
-            shutil.rmtree(OUT, ignore_errors=True)
-            os.sync()  # what one left to be written must not slow the next
+            clear()
             every += (done := run())
             print(f"{title} {i + 1}/{n}: " + ", ".join(f"{d['what']} {d['seconds']:.2f} s" for d in done), file=sys.stderr)
-    shutil.rmtree(OUT, ignore_errors=True)
+    clear()
     medians = {}
     for what in dict.fromkeys(e["what"] for e in every):
         mine = [e for e in every if e["what"] == what]
